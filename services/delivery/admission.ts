@@ -3,14 +3,14 @@ import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../
 import { type Refusal } from './lanes/types';
 import { type Lookup, type Target } from './endpoints';
 
-/** What becomes of a delivery that has just been read: decided before any lane is asked. */
+/** Decides what happens to a delivery that was just read, before any lane is asked. */
 
 export type Admission =
   | { kind: 'try'; open: Target[] }
-  /** off or deleted: it gets nothing more */
+  /** its destination is disabled or deleted: no further attempt */
   | { kind: 'cancel'; reason: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'bury'; reason: 'window_closed' | 'rejected' | Refusal['reason'] }
-  /** not now: to a tier, without an attempt */
+  /** goes to a tier without an attempt */
   | { kind: 'hold'; reason: HoldReason; wait: Wait };
 
 type HoldReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
@@ -19,25 +19,25 @@ export interface Timing {
   nowMs: number;
   /** as configured */
   tiersMs: number[];
-  /** how long after its acceptance a delivery is tried */
+  /** for how long after its acceptance a delivery is attempted */
   windowMs: number;
 }
 
 /**
- * Waits that the endpoint causes, and not Waypost: its rate, its full lane, its circuit, its `Retry-After`. `park` and
- * `holdBack` write the reason of the last wait into the record.
+ * Waits caused by the endpoint rather than by Waypost: its rate, its full lane, its circuit, its `Retry-After`.
+ * `divert` and `hold` write the reason of the last wait into the record.
  */
 const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
 
 /**
- * Whether a delivery that this process reads after its window has waited for Waypost alone, so that it gets one try
- * however late: Waypost's own outage must not kill it. The mark `final` carries this grant from hop to hop.
+ * Returns whether a delivery that is read after its window has waited for Waypost alone. It then gets one attempt
+ * however late, because an outage of Waypost must not end it. The mark `final` carries this grant from hop to hop.
  */
 export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
   return delivery.attempt === 0 && nowMs > delivery.expiresAt && !ENDPOINT_WAITS.has(delivery.reason ?? '');
 }
 
-/** @param delivery with `final` set where `isOwedOneTry` said so when it was read */
+/** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
 export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
   if (lookup.kind === 'deleted') return { kind: 'cancel', reason: 'destination_deleted' };
   if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', timing);
@@ -62,20 +62,23 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
 }
 
 /**
- * Whether this must not be decided by a `config` that may be behind: it would end the delivery, or whoever made the
- * delivery knew a later version of its destination.
+ * Returns whether a possibly outdated `config` must not decide this: the decision would end the delivery, or the
+ * delivery was made with a later version of its destination.
  */
 export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Admission): boolean {
   if (kind === 'cancel' || kind === 'bury') return true;
   return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }
 
-/** Whether it may not be sent any more. One that waited for Waypost alone has as long again as its window. */
+/**
+ * Returns whether the window for sending is over. A delivery that waited for Waypost alone gets its window a second
+ * time.
+ */
 function isOver(delivery: Delivery, nowMs: number): boolean {
   return nowMs > delivery.expiresAt && !(delivery.attempt === 0 && delivery.final);
 }
 
-/** Why a delivery ends whose window is over: for want of its endpoint's time where it was never tried. */
+/** Returns why a delivery ends with its window. If it was never tried, the reason is the endpoint's wait. */
 function endOf({ attempt, reason }: Delivery): Extract<Admission, { kind: 'bury' }>['reason'] {
   return attempt === 0 && isEndpointWait(reason) ? reason : 'window_closed';
 }
@@ -85,8 +88,8 @@ function isEndpointWait(reason: string | undefined): reason is Refusal['reason']
 }
 
 /**
- * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by intent
- * ends with its window; one that this process cannot send is owed a try.
+ * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by
+ * intent ends with its window. A delivery that this process cannot send is owed an attempt.
  */
 function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission {
   const { nowMs, tiersMs, windowMs } = timing;
@@ -97,7 +100,10 @@ function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
 }
 
-/** Returns soon, by another process: this one ends, and cannot give it back otherwise. */
+/**
+ * Returns the delivery through the shortest tier to another process, because this one is stopping and cannot hand it
+ * back.
+ */
 export function handOver({ nowMs, tiersMs }: Timing): Admission & { kind: 'hold' } {
   const tierMs = Math.min(...tiersMs);
   return { kind: 'hold', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
@@ -106,11 +112,11 @@ export function handOver({ nowMs, tiersMs }: Timing): Admission & { kind: 'hold'
 const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
 
 /**
- * No lane takes it: to a tier without an attempt, by the lane that would take it first; or to the dead letters where no
- * tier ends within its window. What waited for Waypost alone until its window was over, and was never tried, has as long
- * again: the backlog that Waypost's own outage left fills lanes too.
+ * Diverts a delivery that no lane accepts to a tier, by the lane that would accept it first, or to the dead letters if
+ * no tier ends within its window. A delivery that was never tried and waited for Waypost alone until its window ended
+ * gets the window a second time: the backlog after an outage of Waypost fills lanes too.
  *
- * @param refusals of its lanes, at least one
+ * @param refusals from its lanes, at least one
  */
 export function divert(
   delivery: Delivery,

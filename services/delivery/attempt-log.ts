@@ -8,15 +8,15 @@ import { type DeliveryInHand, type AttemptResult } from './outcome';
 interface Attempted {
   tried: AttemptResult;
   outcome: Outcome;
-  /** what is written of it */
+  /** the records that this attempt produced */
   written: readonly OutRecord[];
   nowMs: number;
 }
 
 /**
- * One wide line an attempt. One that failed is always told. One that succeeded is where its trace is recorded, so that each
- * of those has its line and the cost follows the sampling; else only at `debug`: a line takes 7 µs, a tenth of all that a
- * webhook takes.
+ * Logs one wide line per attempt. Failed attempts are logged at `info`. Successful ones are logged at `info` only if
+ * their trace is recorded, so that the cost follows the sampling, and otherwise at `debug`: a line takes 7 µs, a tenth
+ * of the time for a whole webhook.
  */
 export function logAttempt(log: Log, held: DeliveryInHand, done: Attempted): void {
   const level = done.outcome === 'delivered' && !held.traced ? 'debug' : 'info';
@@ -46,7 +46,7 @@ function attemptLine(held: DeliveryInHand, { tried, outcome, written, nowMs }: A
   };
 }
 
-/** Without origin, path, headers and body: whoever may know them asks control. */
+/** Omits origin, path, headers and body: authorized users get them from control. */
 function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
   return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase };
 }

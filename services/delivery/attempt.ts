@@ -5,16 +5,16 @@ import { type DeliveryInHand, type AttemptResult } from './outcome';
 import { type Target } from './endpoints';
 
 /**
- * One attempt of one delivery: one POST to each URL that is open to it, side by side.
+ * One attempt of one delivery: one concurrent POST to each URL that is open to it.
  *
- * Invariant: it is settled once, by the first 2xx or, without one, by its last answer; what ends after that is late,
- * and is recorded, but decides nothing.
+ * Invariant: an attempt is settled once, by the first 2xx or, without one, by the last response. Responses after that
+ * are late: they are recorded, but decide nothing.
  */
 
 export type AttemptProgress =
-  /** a 2xx, or the last answer: `tried` decides what becomes of the delivery */
+  /** a 2xx, or the last response: `tried` decides what happens to the delivery */
   | { kind: 'settled'; tried: AttemptResult }
-  /** an answer after the settling one */
+  /** a response after the settling one */
   | { kind: 'late'; tried: AttemptResult }
   | { kind: 'open' };
 
@@ -25,7 +25,7 @@ export class Attempt {
   #settled = false;
   #pending = 0;
   #asked = false;
-  /** why URLs were left out: their lanes did not take it, or what was queued may no longer go (undefined) */
+  /** why URLs were left out: the refusal of the lane, or undefined if a queued request may no longer be sent */
   readonly #skipped: (Refusal | undefined)[] = [];
 
   constructor(
@@ -37,40 +37,40 @@ export class Attempt {
     return this.#settled;
   }
 
-  /** Requests begun or queued, and not ended. */
+  /** Requests that were begun or queued and have not ended. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Whether there was an answer, or the lack of one. */
+  /** True once any request has ended, with a response or without. */
   get asked(): boolean {
     return this.#asked;
   }
 
-  /** Why no URL was asked, where lanes said so of all that were left out. */
+  /** Returns the refusals if lanes refused every URL that was left out, and undefined otherwise. */
   get refusals(): readonly [Refusal, ...Refusal[]] | undefined {
     const known = this.#skipped.filter((refusal) => refusal !== undefined);
     const [first, ...others] = known;
     return first && known.length === this.#skipped.length ? [first, ...others] : undefined;
   }
 
-  /** A request to a URL begins, or waits in its lane. */
+  /** Counts a request that begins, or waits in its lane. */
   begin(): void {
     this.#pending++;
   }
 
-  /** It was taken out of its lane, since its delivery is settled. */
+  /** Discounts a request that was removed from its lane because its delivery is settled. */
   withdraw(): void {
     this.#pending--;
   }
 
-  /** It is left out of this attempt. @param refusal what its lane said, if that is why */
+  /** Leaves a URL out of this attempt. @param refusal from its lane, if that is the cause */
   skip(refusal?: Refusal): void {
     this.#pending--;
     this.#skipped.push(refusal);
   }
 
-  /** An answer (or none) at one URL. @param now by the clock of `startedAt` */
+  /** Records the end of a request to one URL. @param now by the clock of `startedAt` */
   ended(target: Target, judged: JudgedResponse, now: number): AttemptProgress {
     this.#pending--;
     this.#asked = true;
@@ -85,7 +85,7 @@ export class Attempt {
     return { kind: 'settled', tried: this.settle(now) };
   }
 
-  /** Adds an answer without deciding anything (a URL that can never be sent to). */
+  /** Adds a result without settling the attempt (a URL that can never be sent to). */
   note(target: Target, judged: JudgedResponse): void {
     this.#urls.push(judged.attempt);
     if (judged.outcome === 'rejected') this.#rejected.push(target.hash);

@@ -18,8 +18,8 @@ import { systemClock, type Clock } from './clock';
 import { answered, attempted } from './telemetry';
 
 /**
- * Makes attempts: offers each URL's request to its lane, sends it when its moment comes, and says what came of it all.
- * Nothing here waits, and nothing here speaks to Kafka.
+ * Makes attempts: offers each URL's request to its lane, sends it when the lane starts it, and reports the outcome.
+ * Nothing here waits or writes to Kafka.
  */
 
 export interface AttemptsOptions {
@@ -27,23 +27,23 @@ export interface AttemptsOptions {
   lanes: LaneRegistry;
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   tiersMs: number[];
-  /** how long after its acceptance a delivery is tried */
+  /** for how long after its acceptance a delivery is attempted */
   windowMs: number;
   log: Log;
   /** default: the machine's */
   time?: Clock;
 }
 
-/** What comes of an attempt: exactly one of `concluded` and `again` for each `try`. */
+/** Receives the result of an attempt: exactly one call of `concluded` or `again` for each `try`. */
 interface Listener {
   /**
-   * What is to be written of it; then its record is done.
-   * @param refused it was not tried: no lane took it
+   * Takes the records to write, after which the delivery's own record is done.
+   * @param refused set if no lane accepted it and nothing was tried
    */
   concluded(held: DeliveryInHand, record: OpenRecord, outcome: OutRecord[], refused?: Admission): void;
   /** a request that ended after its delivery was settled */
   late(event: OutRecord): void;
-  /** nothing was sent, and what it was decided upon has changed, or its record is leaving: to be decided anew */
+  /** decide again: nothing was sent, and the configuration changed while it waited, or its record is being revoked */
   again(held: DeliveryInHand, record: OpenRecord): void;
 }
 
@@ -58,11 +58,11 @@ export class Attempts {
     this.#time = options.time ?? systemClock;
   }
 
-  /** A POST to each of these URLs, or to those whose lanes take it; without any, to a tier. */
+  /** Posts to each of these URLs whose lane accepts it. If none does, the delivery goes to a tier. */
   try(held: DeliveryInHand, record: OpenRecord, open: Target[]): void {
     const run = new Attempt(held, this.#time.steadyMs());
     const attempt: AttemptInFlight = { run, record, placed: new Map() };
-    // What is refused before all have been offered must not conclude it.
+    // Keeps the attempt open until all URLs have been offered, even if lanes refuse the first ones.
     run.begin();
     for (const target of open) {
       if (target.problem === undefined) this.#offer(attempt, target);
@@ -91,8 +91,8 @@ export class Attempts {
 
   #post(attempt: AttemptInFlight, target: Target): void {
     const { delivery, body } = attempt.run.held;
-    // It may have waited in its lane: what was rotated, corrected, paused or switched off meanwhile holds for it too.
-    // Another process may send a record that is leaving.
+    // The request may have waited in its lane, so a secret rotation, correction, pause or switch-off since then must
+    // apply. If the record is being revoked, another process may send it.
     const fresh = attempt.record.isRevoking ? undefined : this.#fresh(delivery, target);
     if (!fresh || !('target' in fresh)) {
       const place = attempt.placed.get(target);
@@ -111,7 +111,7 @@ export class Attempts {
     );
   }
 
-  /** @returns what to send now, or why it may not be sent to this URL any more */
+  /** @returns what to send now, or why this URL must not be sent to any more */
   #fresh(delivery: Delivery, { hash }: Target): { destination: OpenDestination; target: Target } | Admission {
     const lookup = this.options.targets.lookup(delivery.destinationId);
     const admission = admit(delivery, lookup, this.#context());
@@ -120,20 +120,26 @@ export class Attempts {
     return target ? { destination: lookup.destination, target } : admission;
   }
 
-  /** This URL is left out: its lane does not take it, or what was decided upon has changed while it was queued, or its record is leaving. */
+  /**
+   * Leaves this URL out: its lane refused it, the configuration changed while it was queued, or its record is being
+   * revoked.
+   */
   #skip(attempt: AttemptInFlight, target: Target, refusal?: Refusal): void {
     attempt.placed.delete(target);
     attempt.run.skip(refusal);
     this.#concludeIfOver(attempt);
   }
 
-  /** Gives its place back. */
+  /** Gives the request's place in its lane back. */
   #free({ placed }: AttemptInFlight, target: Target, signal: Signal): void {
     const place = placed.get(target);
     if (place) place.lane.ended(place.job, this.options.lanes.now(), signal);
   }
 
-  /** Nothing of it is open and no answer is to come: an attempt, if a URL was asked; else it goes where it can wait. */
+  /**
+   * Concludes when no request is open or pending: as an attempt if any URL was asked, and otherwise by diverting the
+   * delivery to a tier.
+   */
   #concludeIfOver({ run, record }: AttemptInFlight): void {
     if (run.pending > 0 || run.settled) return;
     const { held, asked, refusals } = run;
@@ -156,7 +162,7 @@ export class Attempts {
     const progress = run.ended(target, judged, this.#time.steadyMs());
     if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
     if (progress.kind === 'settled') {
-      // The first 2xx settles it: what still waits in a lane is not tried at all.
+      // The first 2xx settles the delivery: requests still queued in a lane are not sent.
       for (const { lane, job } of placed.values()) if (lane.remove(job)) run.withdraw();
       this.#conclude(held, record, progress.tried, context);
     }
@@ -179,18 +185,18 @@ interface Answered {
   result: SendResult;
   /** of the request */
   traceparent: string;
-  /** the URL as it was when the request was built: a correction may have come since it was offered to its lane */
+  /** the URL as of building the request: it may have been corrected since it was offered to its lane */
   sentTo: Target;
 }
 
 interface AttemptInFlight {
   run: Attempt;
   record: OpenRecord;
-  /** where its requests are queued or open */
+  /** lanes and jobs of its requests, queued or open */
   placed: Map<Target, { lane: Lane; job: Job }>;
 }
 
-/** Its window ended while it waited in its lane. */
+/** Returns whether the delivery's window ended while it waited in its lane. */
 function isOverdue(admission: Admission): boolean {
   return admission.kind === 'bury' && admission.reason === 'window_closed';
 }

@@ -1,16 +1,16 @@
 import { brokerClock } from '../../shared/kafka/broker-clock';
 
-/** Where delivery takes its time from: the machine, or a simulation that runs the same code in virtual time. */
+/** Provides delivery's time: from the machine, or from a simulation that runs the same code in virtual time. */
 export interface Clock {
-  /** ms since 1970, by this machine: for signatures, which receivers compare with their own clocks */
+  /** ms since 1970 by this machine: for signatures, which receivers compare with their own clocks */
   wallMs(): number;
-  /** ms since 1970, by the brokers: windows and waits are counted from their stamps */
+  /** ms since 1970 by the brokers: windows and waits are counted from broker timestamps */
   brokerMs(): number;
-  /** ms from some moment on; never goes back */
+  /** ms since an arbitrary moment; never goes back */
   steadyMs(): number;
-  /** so much of it the event loop was busy, ms */
+  /** ms of that time in which the event loop was busy */
   busyMs(): number;
-  /** @returns how to stop it */
+  /** @returns a function that stops it */
   every(ms: number, act: () => void): () => void;
 }
 

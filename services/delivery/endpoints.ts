@@ -9,28 +9,29 @@ import { type Log } from '../../shared/telemetry/log';
 import { secretTexts } from './http/redact';
 
 /**
- * Destinations as they are at this moment, opened: looked up for every request, so that a rotated secret or a corrected
- * URL holds for what already waits. Opening (decryption, URL parsing, key preparation) is done once per version.
+ * Resolves destinations to their current, decrypted form. Each request looks its destination up, so that a rotated
+ * secret or a corrected URL also applies to waiting deliveries. Decryption, URL parsing and key preparation run once
+ * per version.
  */
 
 export interface Target {
   /** the webhook's id */
   id: string;
-  /** names its URL in the headers of a delivery */
+  /** identifies its URL in the headers of a delivery */
   hash: string;
-  /** names its lane: the same URL of two destinations has two */
+  /** identifies its lane: the same URL in two destinations has two lanes */
   lane: string;
   destinationId: string;
-  /** over how many the destination is spread */
+  /** number of shards of the destination */
   shards: number;
   /** of its destination */
   maxPerSecond?: number;
   origin: string;
-  /** with the query */
+  /** including the query */
   path: string;
-  /** names and values in turn */
+  /** alternating names and values */
   staticHeaders: string[];
-  /** what must not be kept of its answers (`redact.ts`) */
+  /** texts to mask in its responses (`redact.ts`) */
   secrets: readonly string[];
   /** why it can never be sent to */
   problem?: string;
@@ -48,7 +49,7 @@ export type Lookup =
   | { kind: 'deleted' }
   /** its secrets cannot be decrypted by this process */
   | { kind: 'sealed'; version: number; why: string }
-  /** its record in `config` cannot be read by this process: written by a newer Waypost, or damaged */
+  /** its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is damaged */
   | { kind: 'unreadable' };
 
 export class Endpoints {
@@ -96,7 +97,7 @@ export class Endpoints {
   }
 }
 
-/** A sealed text of this destination in the clear; empty where it cannot be opened, and then nothing is sent at all. */
+/** Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent at all. */
 type Open = (sealed: Encrypted) => string;
 
 function targetOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Target {

@@ -15,23 +15,23 @@ import { finished, released, taken, unreadable } from './telemetry';
  * Takes records, decides, and lets lanes perform.
  *
  * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which never waits. A record
- * is done only when Kafka has acknowledged what became of it: outcome first, offset afterwards.
+ * is done only after Kafka has acknowledged its outcome: outcome first, offset afterwards.
  */
 
 export interface Limits {
-  /** deliveries in hand, bytes: their bodies, and 4 KiB each */
+  /** limit for unfinished deliveries, bytes: their bodies and 4 KiB each */
   maxBytes: number;
-  /** outcomes not yet acknowledged, bytes */
+  /** limit for outcomes that Kafka has not acknowledged, bytes */
   maxUnacknowledgedBytes: number;
 }
 
 export interface DelivererOptions extends AttemptsOptions {
   config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
   producer: BatchProducer;
-  /** for what is parked, which is in no hurry; default: `appender` */
+  /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
   parking?: BatchProducer;
   limits: Limits;
-  /** there is room again after `full` */
+  /** called when there is room again after `busy` */
   onRoom(): void;
   onFatal(error: unknown): void;
 }
@@ -44,7 +44,7 @@ interface InHand {
 export class Deliverer {
   readonly #attempts: Attempts;
   readonly #steps = createStepDedup();
-  /** what `config` may say otherwise as soon as it is read on */
+  /** deliveries that `config` may decide differently once it is read further */
   readonly #undecided: DecisionGate<InHand>;
   #duplicatesDropped = 0;
   #bytes = 0;
@@ -64,12 +64,12 @@ export class Deliverer {
     );
   }
 
-  /** Second records of a delivery's step that were dropped. */
+  /** Number of records dropped because their delivery's step was already taken. */
   get duplicatesDropped(): number {
     return this.#duplicatesDropped;
   }
 
-  /** How much of each limit is used, 0 to 1 and a little more. */
+  /** Fill of each limit: 0 to 1, and a little more. */
   get fill(): { bodies: number; outcomes: number } {
     const { limits, producer, parking } = this.options;
     const pendingBytes = producer.pendingBytes + (parking?.pendingBytes ?? 0);
@@ -79,7 +79,7 @@ export class Deliverer {
     };
   }
 
-  /** How much of the limits is used, 0 to 1 and a little more. */
+  /** Highest fill of the limits: 0 to 1, and a little more. */
   get load(): number {
     const { bodies, outcomes } = this.fill;
     return Math.max(bodies, outcomes);
@@ -113,7 +113,7 @@ export class Deliverer {
       record.done();
       return 'accepted';
     }
-    // A copy: the value is a slice of a whole fetch, and a delivery may hold it for seconds.
+    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
     const body = Buffer.from(record.value ?? '');
     const { delivery } = decoded;
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
@@ -129,7 +129,7 @@ export class Deliverer {
     return 'accepted';
   }
 
-  /** Some records are leaving: of those, what waits in lanes and was not begun is given back. */
+  /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
   onRevoking(): void {
     this.options.lanes.clear();
     this.#undecided.release(({ held, record }) => {
@@ -138,7 +138,10 @@ export class Deliverer {
     });
   }
 
-  /** @param current `config` is known as of the time when the record came. @returns false: it waits for that */
+  /**
+   * @param current true if `config` is read up to the time of the record. @returns false if the delivery must wait for
+   * that
+   */
   #admit({ held, record }: InHand, current: boolean): boolean {
     const context = this.#context();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
@@ -149,7 +152,10 @@ export class Deliverer {
     return true;
   }
 
-  /** Its next owner reads it; or, where that cannot be told any more, it comes back by the shortest tier. */
+  /**
+   * Hands the record back to its next owner. If that is not possible any more, sends the delivery through the shortest
+   * tier.
+   */
   #handBack(held: DeliveryInHand, record: OpenRecord): void {
     if (record.handBack()) {
       released(held);
@@ -172,9 +178,9 @@ export class Deliverer {
         this.makeRoom();
       },
       (error: unknown) => {
-        // A stopping process refuses for the moment: the record stays open, and the next one reads it again.
+        // A stopping process refuses writes for the moment: the record stays open, and its next owner reads it again.
         if (!(error instanceof AppError) || error.retriable) return;
-        // Kafka refuses a record for good, an event that is too large. The delivery goes on without its events.
+        // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
         const rest = outcome.filter(({ topic }) => topic !== ATTEMPTS);
         if (rest.length < outcome.length) this.#finish(held, record, rest, admission);
       },
@@ -199,7 +205,9 @@ export class Deliverer {
     );
   }
 
-  /** Lets refused partitions be read again where there is room. Also called by a clock: an overload ends unseen. */
+  /**
+   * Resumes refused partitions once there is room. A timer calls it too, because no event marks the end of an overload.
+   */
   makeRoom(): void {
     if (!this.#refused || this.load > 0.5 || this.options.lanes.overloaded) return;
     this.#refused = false;
@@ -216,7 +224,7 @@ export class Deliverer {
   }
 }
 
-/** Memory of a delivery in hand beside its body: headers, attempt, job and request. */
+/** Memory of an unfinished delivery beside its body: headers, attempt, job and request. */
 const IN_HAND_BYTES = 4 * 1024;
 
 function sizeOf({ body }: DeliveryInHand): number {

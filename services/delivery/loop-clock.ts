@@ -1,13 +1,15 @@
 import { systemClock, type Clock } from './clock';
 
 /**
- * A clock that stands still while the event loop does. Estimates of an endpoint's pace must not blame it for our own
- * stall: by the wall clock, a pause of 150 ms made healthy lanes look slow and sent their records away.
+ * A clock that stops while the event loop is stalled, so that a stall of this process is not taken for a slow endpoint:
+ * with wall-clock time, a pause of 150 ms made healthy lanes look slow and diverted their records.
  */
 
 const TICK_MS = 10;
 const MOST_PER_TICK_MS = 15;
-/** How long the loop's use is judged over, and the use (0 to 1) from which it has nothing to spare. */
+/**
+ * Period over which the use of the event loop is judged, ms, and the use (0 to 1) from which it counts as saturated.
+ */
 const JUDGED_MS = 100;
 const SATURATED = 0.95;
 
@@ -25,17 +27,17 @@ export class LoopClock {
     this.#stop = time.every(TICK_MS, () => this.#tick());
   }
 
-  /** ms since it was made, without the stalls; as coarse as its tick */
+  /** ms since construction without stalls; as coarse as the tick */
   now(): number {
     return this.#now;
   }
 
-  /** how much time `now` has left out, or not counted yet: both together are the real time since it was made, ms */
+  /** ms that `now` has left out or not counted yet: both together are the real time since construction */
   get stoodStillMs(): number {
     return this.#stoodStillMs + this.time.steadyMs() - this.#last;
   }
 
-  /** Whether the event loop was busy all of the last moment: what is slow now may be ourselves. */
+  /** True if the event loop was busy throughout the last period: latency may then be our own. */
   get saturated(): boolean {
     return this.#saturated;
   }

@@ -23,14 +23,15 @@ import { Sender } from './http/client';
 import { Endpoints } from './endpoints';
 import { circuitTurned } from './telemetry';
 
-/** The delivery service sends each delivery to its URLs and writes the outcome to Kafka. */
+/** Sends each delivery to each of its open URLs, and writes the outcomes to Kafka. */
 
 const ROOM_EVERY_MS = 50;
-/** Only offset commits wait for these writes. */
+/** Linger for outcomes. Only offset commits wait for these writes. */
 const GATHER_MS = 20;
 /**
- * Parked deliveries wait for seconds, and have no attempt that could be lost. A request to each partition of each tier costs
- * the broker and this process several times as much as one more record, just when many endpoints fail at once.
+ * Linger for parked deliveries, which wait for seconds anyway and would lose no attempt. Each request to each partition
+ * of each tier costs the broker and this process several times as much as one more record, and parking peaks when many
+ * endpoints have just gone away.
  */
 const PARKING_GATHER_MS = 100;
 
@@ -56,7 +57,7 @@ run('delivery', log, async (fatal) => {
     pool: SOCKETS,
     keepMs: keepLaneMs(tiersMs),
     clock: new LoopClock(),
-    // A process gets the share of a rate that equals its share of the destination's shards.
+    // A process may use the part of a rate that corresponds to its part of the destination's shards.
     rateShare: (id, shards) =>
       shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
     onCircuit: (turn) => tellOfCircuit(turn, producer),
@@ -91,7 +92,7 @@ run('delivery', log, async (fatal) => {
       await consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000));
       clearInterval(roomTimer);
       lanes.stop();
-      // Records the outcome of deliveries that another URL's 2xx left open.
+      // Requests still open after another URL's 2xx are recorded too.
       await sender.close();
       await Promise.all([producer.close(1_000), parking.close(1_000)]);
       await config.stop();
@@ -101,7 +102,10 @@ run('delivery', log, async (fatal) => {
   };
 });
 
-/** Opens producers that never give up or refuse an outcome; the Deliverer's own limits bound them. */
+/**
+ * Opens the producers of outcomes. They retry without end and never refuse a record: the Deliverer's own limits bound
+ * them.
+ */
 async function openAppenders(
   kafka: Kafka,
   tiersMs: number[],
@@ -119,7 +123,7 @@ function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer): void {
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
-/** Returns the owned share of the keys, of at least one key: records read before their partition moved are still sent. */
+/** Returns the owned part of these shards, at least one: records read before their partition moved are still sent. */
 function shareOf(keys: string[], owns: (key: string) => boolean): number {
   return Math.max(1, keys.filter(owns).length) / keys.length;
 }

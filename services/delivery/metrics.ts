@@ -1,9 +1,9 @@
 import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
 import { type LaneCensus } from './lanes/registry';
 
-/** What delivery counts. */
+/** Defines the metrics of delivery. */
 
-/** Seconds: what took no retry is below ten, the rest is a matter of tiers and of the window. */
+/** Seconds. Deliveries without a retry take less than ten; the larger bounds match the tiers and the window. */
 const DELIVERY_BOUNDS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 14_400,
 ];
@@ -81,7 +81,7 @@ export const deliveryMetrics = {
   closed: turns.of({ state: 'closed' }),
 };
 
-// There from the start, so that the first of a kind is seen as an increase.
+// Create the series at the start, so that the first event of a kind shows as an increase.
 for (const reason of ['backoff', 'retry_after']) deliveryMetrics.retried.of({ reason });
 const holds = ['paused', 'secrets_unreadable', 'destination_unreadable'];
 for (const reason of ['lane_full', 'rate_limited', 'handed_over', 'circuit_open', 'retry_after', ...holds]) {
@@ -91,11 +91,11 @@ const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit
 for (const reason of ends) deliveryMetrics.dead.of({ reason });
 for (const reason of ['destination_disabled', 'destination_deleted']) deliveryMetrics.cancelled.of({ reason });
 
-/** Of statuses there are at most some hundreds: the rest is no HTTP. */
+/** Status codes with a series each, at most a few hundred. Other numbers are not HTTP. */
 const STATUS = { from: 100, to: 599 };
 const byStatus = new Map<number, ReturnType<typeof requests.of>>();
 
-/** One request ended. @param error the code of `UrlError`, where there was no answer */
+/** Counts a request that ended. @param error the code of `UrlError`, if there was no response */
 export function countRequest(status: number | undefined, error: string, durationMs: number): void {
   if (status === undefined) {
     requests.of({ ...POST, 'error.type': error }).record(durationMs / 1_000);
@@ -114,7 +114,7 @@ function statusLabels(status: number) {
   return { ...POST, 'http.response.status_code': code, ...(failed ? { 'error.type': code } : {}) };
 }
 
-/** What is looked at only when someone asks. */
+/** Registers the gauges, which are read on export only. */
 export function observeDelivery(parts: {
   deliverer: { readonly fill: Record<string, number> };
   lanes: { census(): LaneCensus };

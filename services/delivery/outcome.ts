@@ -16,25 +16,25 @@ import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
-/** What is written down of a delivery: pure, from what happened to the records that say so. */
+/** Derives the records to write from what happened to a delivery. Pure. */
 
-/** A delivery and the record that holds it. The body is the exact bytes to POST, and stays so. */
+/** A delivery and the record that holds it. The body is the exact bytes to POST and never changes. */
 export interface DeliveryInHand {
   delivery: Delivery;
   key: string | null;
   body: Buffer;
   record: { topic: string; partition: number; offset: number };
-  /** where its trace is recorded */
+  /** set if its trace is recorded */
   traced?: Traced;
 }
 
 /** A step of a delivery whose trace is recorded. */
 export interface Traced {
-  /** of its span, as a traceparent */
+  /** traceparent of its span */
   context: string;
-  /** id of the span of the step before */
+  /** span id of the previous step */
   previous: string | undefined;
-  /** by `performance.now()`: taken, and its outcome given to be written */
+  /** by `performance.now()`: when it was taken, and when its outcome was handed to the producer */
   takenAt: number;
   concludedAt: number;
   /** `error.type` of the attempt */
@@ -43,16 +43,16 @@ export interface Traced {
 
 export interface AttemptResult {
   urls: UrlAttempt[];
-  /** hashes of the URLs that are not to be tried again */
+  /** hashes of the URLs that must not be tried again */
   rejected: string[];
-  /** a URL had no place in its lane and was left out of this attempt */
+  /** true if a URL had no place in its lane and was left out of this attempt */
   skipped: boolean;
-  /** the longest that an answer asked us to wait */
+  /** the longest wait that a response asked for */
   retryAfterMs?: number;
   durationMs: number;
 }
 
-/** All that follows from an attempt: its event, and where the delivery goes. */
+/** Returns the records that follow from an attempt: its event, and the delivery's next record. */
 export function concludeAttempt(held: DeliveryInHand, tried: AttemptResult, context: Timing): OutRecord[] {
   const { delivery } = held;
   const n = delivery.attempt + 1;
@@ -85,7 +85,7 @@ export function concludeAttempt(held: DeliveryInHand, tried: AttemptResult, cont
   ];
 }
 
-/** What is written of a delivery that is not tried now. */
+/** Returns the records of a delivery that is not tried now. */
 export function recordsOf(
   held: DeliveryInHand,
   admission: Exclude<Admission, { kind: 'try' }>,
@@ -101,7 +101,10 @@ export function recordsOf(
   }
 }
 
-/** To a tier without an attempt; an event only where the reason is new, since a long wait has many hops. */
+/**
+ * Sends a delivery to a tier without an attempt. It writes an event only if the reason is new, since a long wait has
+ * many hops.
+ */
 export function waitRecords(held: DeliveryInHand, reason: string, wait: Wait, context: Timing): OutRecord[] {
   const { delivery } = held;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
@@ -125,7 +128,7 @@ export function waitRecords(held: DeliveryInHand, reason: string, wait: Wait, co
   return records;
 }
 
-/** To the dead letters, with the reason. */
+/** Sends a delivery to the dead letters with the reason. */
 export function deadLetter(held: DeliveryInHand, reason: string, context: Timing, attempt?: AttemptEvent): OutRecord[] {
   const event: DeadEvent = { ...about(held, context.nowMs), kind: 'dead', n: held.delivery.attempt, reason };
   return [
@@ -140,7 +143,7 @@ export function cancel(held: DeliveryInHand, reason: string, context: Timing): O
   return [eventRecord(event)];
 }
 
-/** A record that cannot be read goes aside as it is, with the reason: its failure is its own. */
+/** Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no other. */
 export function unreadableRecord(from: InRecord, why: string): OutRecord {
   return {
     topic: DEAD,
@@ -150,20 +153,26 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
   };
 }
 
-/** Requests that ended after another URL's 2xx had settled the delivery: added to the same attempt. */
+/**
+ * Returns the event for requests that ended after another URL's 2xx settled the delivery. It belongs to the same
+ * attempt.
+ */
 export function lateEvent(held: DeliveryInHand, tried: AttemptResult, context: Timing): OutRecord {
   const n = held.delivery.attempt + 1;
   return eventRecord({ ...attemptEvent(held, { n, outcome: 'delivered', tried, nowMs: context.nowMs }), late: true });
 }
 
-/** A URL's circuit opened or closed. */
+/** Returns the event for a circuit that opened or closed. */
 export function circuitRecord({ target, state, why }: CircuitTransition, nowMs: number): OutRecord {
   const { destinationId: destination, id: url, origin } = target;
   const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: isoTime(nowMs) };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 
-/** What an attempt came to. A URL left out for want of room may still take it: that is no refusal. */
+/**
+ * Merges the outcomes of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
+ * not count as rejected.
+ */
 export function outcomeOfUrls({ urls, skipped }: AttemptResult): Outcome {
   const outcome = mergeOutcomes(urls.map((url) => url.outcome));
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
@@ -177,7 +186,7 @@ function attemptEvent(
   return Object.assign(about(held, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
 }
 
-/** What is undefined is left out by JSON. */
+/** JSON leaves out undefined fields. */
 function about({ delivery, record }: DeliveryInHand, nowMs: number) {
   return {
     delivery: delivery.id,
@@ -198,7 +207,7 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
   };
 }
 
-/** What was said of an earlier wait does not hold for the next one. */
+/** Removes the details of an earlier wait, which do not apply to the next one. */
 function withoutWait(delivery: Delivery): Delivery {
   const { notBefore, final, reason, ...rest } = delivery;
   return rest;

@@ -1,12 +1,18 @@
 /**
- * Time as far as this process was there to see it: pure, given the real time at each beat. A process that was stopped or
- * got no CPU finds deadlines passed whose answers it has had no chance to read, and connections that ended meanwhile:
- * neither is an endpoint's fault.
+ * Measures time without the standstills of this process. It is pure and receives the real time with each beat. After
+ * the process was stopped or got no CPU, deadlines have passed although it could not read the responses, and
+ * connections may have ended: neither is an endpoint's fault.
  */
 
-/** Far longer than a busy loop's longest turn; up to that all time counts, or deadlines would not be kept. */
+/**
+ * Gap between beats from which the process counts as stalled, far longer than the longest turn of a busy loop. Up to it
+ * all time counts; otherwise deadlines would not be kept.
+ */
 const STANDSTILL_MS = 500;
-/** What begins so shortly after a standstill may still meet its consequences: a connection that the other side gave up. */
+/**
+ * Requests that begin this soon after a stall may still suffer from it, for example on a connection that the other side
+ * closed.
+ */
 const AFTERMATH_MS = 1_000;
 
 export class StallClock {
@@ -15,12 +21,12 @@ export class StallClock {
   /** by this clock */
   #stoodStillAt = -Infinity;
 
-  /** @param realNow ms, by any clock that does not go back */
+  /** @param realNow ms, by any monotonic clock */
   constructor(realNow: number) {
     this.#beatAt = realNow;
   }
 
-  /** To be called several times within the least that counts as a standstill. */
+  /** Advances the clock. Call it several times within the shortest gap that counts as a stall. */
   beat(realNow: number): void {
     const stoodStill = realNow - this.#beatAt > STANDSTILL_MS;
     this.#now = this.now(realNow);
@@ -28,12 +34,12 @@ export class StallClock {
     if (stoodStill) this.#stoodStillAt = this.#now;
   }
 
-  /** ms since it was made; of a standstill only the least that is one */
+  /** ms since construction; of a stall only the first part, up to the gap that counts as one */
   now(realNow: number): number {
     return this.#now + Math.min(realNow - this.#beatAt, STANDSTILL_MS);
   }
 
-  /** Whether this process stood still after that time by this clock, or shortly before it. */
+  /** Returns whether this process stalled after that time (by this clock), or shortly before it. */
   stoodStillSince(time: number, realNow: number): boolean {
     return realNow - this.#beatAt > STANDSTILL_MS || this.#stoodStillAt > time - AFTERMATH_MS;
   }

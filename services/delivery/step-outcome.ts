@@ -3,17 +3,17 @@ import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
 import { type Admission } from './admission';
 import { type DeliveryInHand } from './outcome';
 
-/** What became of a delivery in one step, read off what is written of it: pure. */
+/** Derives the outcome of one step of a delivery from the records written for it. Pure. */
 
 export interface StepOutcome {
-  /** `tested`: a test send, which nothing follows */
+  /** `tested`: a test send, which has no next step */
   kind: 'delivered' | 'tested' | 'retried' | 'diverted' | 'dead' | 'cancelled';
   reason?: string;
-  /** where it was written to, but for its event */
+  /** the topic the delivery was written to, not counting its event */
   topic?: string;
 }
 
-/** @param admission why it was not tried, where that was so */
+/** @param admission why it was not tried, if it was not */
 export function stepOutcomeOf(
   { delivery }: DeliveryInHand,
   outcome: readonly OutRecord[],

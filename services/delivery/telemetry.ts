@@ -12,23 +12,23 @@ import { type DeliveryInHand, type Traced, type AttemptResult, outcomeOfUrls } f
 import { type Target } from './endpoints';
 
 /**
- * What is told of deliveries: counted for all, logged for those that failed, traced for those whose trace is recorded. Spans are
- * written when they are over; until then a delivery that is traced carries `Held.traced`, and another nothing.
+ * Counts all deliveries, logs the failed ones, and traces the ones with a recorded trace. Spans are written when they
+ * end. Until then a traced delivery carries `DeliveryInHand.traced`; others carry nothing.
  */
 
 const GROUP = 'delivery';
 
-/** A record was taken. */
+/** Begins the span of a record that was taken. */
 export function taken(held: DeliveryInHand): void {
   const { delivery } = held;
   if (!isTraced(delivery.traceparent)) return;
   const context = childTraceparent(delivery.traceparent);
   held.traced = { context, previous: delivery.span, takenAt: performance.now(), concludedAt: 0 };
-  // What is written of it names this step for the next one.
+  // The records written for it pass this span on to the next step.
   delivery.span = spanIdOf(context);
 }
 
-/** A request to one URL ended. @param context its own, as sent */
+/** Records the end of a request to one URL. @param context its own trace context, as sent */
 export function answered({ traced }: DeliveryInHand, target: Target, attempt: UrlAttempt, context: string): void {
   const { status, error, durationMs } = attempt;
   countRequest(status, error?.code ?? '', durationMs);
@@ -51,7 +51,7 @@ export function answered({ traced }: DeliveryInHand, target: Target, attempt: Ur
   });
 }
 
-/** An attempt was concluded. */
+/** Records an attempt that was concluded. */
 export function attempted(
   log: Log,
   held: DeliveryInHand,
@@ -65,7 +65,7 @@ export function attempted(
   logAttempt(log, held, { tried, outcome, written: done.outcome, nowMs });
 }
 
-/** Kafka has acknowledged what became of it. */
+/** Records the outcome of a delivery once Kafka has acknowledged it. */
 export function finished(
   log: Log,
   held: DeliveryInHand,
@@ -81,17 +81,17 @@ export function finished(
   if (held.traced) trace(held, held.traced, fate);
 }
 
-/** It was given back untouched. */
+/** Records a delivery that was handed back untouched. */
 export function released(held: DeliveryInHand): void {
   if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, { kind: 'released' });
 }
 
-/** A record could not be read. */
+/** Counts a record that could not be read. */
 export function unreadable(): void {
   deliveryMetrics.dead.of({ reason: 'unreadable' }).value++;
 }
 
-/** A URL's circuit opened, or closed again. */
+/** Records that a URL's circuit opened or closed again. */
 export function circuitTurned(log: Log, { target, state, why }: CircuitTransition): void {
   deliveryMetrics[state === 'open' ? 'opened' : 'closed'].value++;
   log.info(
@@ -151,7 +151,7 @@ function errorType({ status, error }: UrlAttempt): string | undefined {
   return error && (status === undefined ? error.code : String(status));
 }
 
-/** Host and port: nothing of a path, where tokens live. */
+/** Returns host and port only: paths may contain tokens. */
 function serverOf(origin: string) {
   const { hostname, port, protocol } = new URL(origin);
   return { 'server.address': hostname, 'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };

@@ -16,25 +16,25 @@ import { DnsError, type NameResolver } from './resolver';
 import { PhaseTimer } from './phase-timer';
 
 /**
- * One POST by undici: no redirects, the whole answer within the deadline or none. An endpoint's fault is a value, never
- * thrown.
+ * Sends one POST with undici: without redirects, and with the complete response within the deadline or none. A fault of
+ * the endpoint is returned, never thrown.
  *
- * The deadline is kept by one sweep over what is in flight, since undici's own timeouts count per phase and coarsely,
- * and a timer per request costs as much as the request. Time in which this process stood still does not count.
- * Connections have no limit of their own: the lanes are the only bound.
+ * One sweep over the requests in flight enforces the deadline, since undici's own timeouts are per phase and coarse,
+ * and a timer per request costs as much as the request. Time in which this process stalled does not count. The number
+ * of connections is not limited here: lanes alone bound it.
  */
 
 const SWEEP_MS = 100;
 const KEEP_BODY_BYTES = 16 * 1024;
-/** undici closes an idle socket after 4 s; what is left of it then is dropped after so long. */
+/** undici closes an idle socket after 4 s; the client that remains is dropped after this time. */
 const IDLE_MS = 60_000;
 const IDLE_SWEEP_MS = 5_000;
 
 export interface SendRequest {
   origin: string;
-  /** with the query */
+  /** including the query */
   path: string;
-  /** names and values in turn */
+  /** alternating names and values */
   headers: string[];
   body: Buffer;
 }
@@ -44,19 +44,21 @@ export interface EndpointResponse {
   headers: IncomingHttpHeaders;
   /** at most 16 KiB */
   body: Buffer;
-  /** there was more, or it broke off after the status */
+  /** there was more, or the response broke off after the status */
   truncated: boolean;
 }
 
 export type SendResult = (
   | { ok: true; answer: EndpointResponse }
-  /** `stoodStill`: this process did, while it was under way or just before: it tells nothing of the endpoint */
+  /**
+   * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint
+   */
   | { ok: false; error: UrlError; stoodStill?: boolean }
 ) & { durationMs: number; phases?: Phases };
 
 export class Sender {
   readonly #origins = new Map<string, ConnectionPool>();
-  /** in the order of their deadlines, since all have the same time */
+  /** in order of deadline, since all have the same timeout */
   readonly #inFlight = new CompactingMap<Exchange, true>();
   readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
@@ -65,7 +67,7 @@ export class Sender {
 
   constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: NameResolver }) {
     this.#connect = createConnector(options);
-    // After what has arrived was read: after a busy moment an answer may be there that only was not looked at.
+    // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
     this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
   }
@@ -74,7 +76,7 @@ export class Sender {
     return this.#inFlight.size;
   }
 
-  /** `done` is called once, never before this returns, and at the latest one sweep after the deadline. */
+  /** Calls `done` once, never before it returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const origin = this.#origin(request.origin);
     let returned = false;
@@ -82,7 +84,7 @@ export class Sender {
       this.#inFlight.delete(exchange);
       if (complete) origin.giveBack(connection, exchange.startedAt);
       else origin.drop(connection);
-      // A literal address that is forbidden is refused while it is dispatched.
+      // A forbidden literal address is refused during the dispatch.
       if (returned) done(result);
       else queueMicrotask(() => done(result));
     });
@@ -107,7 +109,7 @@ export class Sender {
     }
   }
 
-  /** Lets what is in flight end, for at most its own deadline, and closes. */
+  /** Waits for the requests in flight, at most until their deadline, and closes. */
   async close(): Promise<void> {
     const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
     while (this.#inFlight.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -138,13 +140,13 @@ export class Sender {
   }
 }
 
-// One for all: making a stack is dear (connection-pool.ts), and nobody reads these.
+// Shared instances: creating a stack trace is expensive (connection-pool.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
 const TOO_LONG = new Error('the answer is longer than what is kept');
 
-/** One request and its answer. */
+/** One request and its response. */
 class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting {
-  /** by the clock that stands still with this process */
+  /** by the stall clock */
   readonly begunAt: number;
   socket: Socket | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -154,7 +156,7 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
   #bytes = 0;
   #ended = false;
 
-  /** @param done `complete`: the connection has nothing more to bring */
+  /** @param done `complete`: the whole response was received, so the connection can be used again */
   constructor(
     private readonly awake: StallClock,
     private readonly done: (result: SendResult, complete: boolean) => void,
@@ -165,7 +167,7 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Its deadline passed while it waited for a connection: nothing may be sent any more.
+    // The deadline passed while it waited for a connection: nothing may be sent any more.
     if (this.#ended) controller.abort(TOO_LATE);
     this.phase = 'headers';
   }
@@ -186,7 +188,7 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
     }
     this.#chunks.push(chunk.subarray(0, room));
     this.#answered(true);
-    // What is beyond is of no use to anyone: dropped with its connection.
+    // The rest of the body is not needed: it is dropped with its connection.
     controller.abort(TOO_LONG);
   }
 
@@ -233,10 +235,11 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
   }
 }
 
-/** What an error of the connection means. Messages name host and cause, never path, query or header. */
+/** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
 function describe(error: unknown, phase: Phase): UrlError {
   if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
-  // The resolver gives up shortly before the deadline, or together with it: the cause is the same, and named the same.
+  // The resolver gives up shortly before the deadline or together with it. Both have the same cause and get the same
+  // code.
   if (error instanceof DnsError) {
     return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
   }

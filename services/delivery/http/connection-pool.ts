@@ -2,9 +2,9 @@ import { Client } from 'undici';
 import { type Connect, type Waiting } from './guarded-connector';
 
 /**
- * The connections to one origin: a Client of undici each, taken by one request at a time and given back with its answer.
- * (A Pool of them looks through all for one that is free, and takes another than the one that has just answered: it held
- * twice as many sockets as there were requests. docs/design/decisions/0010-client-per-connection.md)
+ * The connections to one origin: one undici Client each, which serves one request at a time and is returned after its
+ * response. (undici's Pool searches all of its clients for a free one, and prefers another than the one that just
+ * answered: it held twice as many sockets as requests. docs/design/decisions/0010-client-per-connection.md)
  */
 
 export interface Connection {
@@ -16,13 +16,13 @@ export interface Connection {
 }
 
 /**
- * One for all: Node asks for the stack of each error that a socket is destroyed with, and making one, with source maps, was
- * a fifth of what a timeout costs.
+ * Shared instance: Node reads the stack of each error that a socket is destroyed with, and creating one, with source
+ * maps, was a fifth of the cost of a timeout.
  */
 const DROPPED = new Error('the connection is no longer of use');
 
 export class ConnectionPool {
-  /** the one used last is at the end, and is taken first */
+  /** most recently used last, and taken first */
   readonly #free: Connection[] = [];
   readonly #all = new Set<Connection>();
 
@@ -41,21 +41,21 @@ export class ConnectionPool {
     return connection;
   }
 
-  /** Its request was answered in full: it may serve another. */
+  /** Returns a connection after a complete response: it may serve another request. */
   giveBack(connection: Connection, now: number): void {
     connection.waiting = undefined;
     connection.idleSince = now;
     this.#free.push(connection);
   }
 
-  /** Its request broke off: nobody knows what would still come over it. */
+  /** Destroys a connection whose request broke off: unread bytes might still arrive over it. */
   drop(connection: Connection): void {
     connection.waiting = undefined;
     this.#all.delete(connection);
     void connection.client.destroy(DROPPED);
   }
 
-  /** Drops those that have not been used since. */
+  /** Drops connections that have not been used since. */
   dropIdle(since: number): void {
     while (this.#free[0] && this.#free[0].idleSince <= since) this.drop(this.#free.shift() as Connection);
   }

@@ -5,9 +5,9 @@ import { type Phase } from '../../../shared/model/attempt-events';
 import { type NameResolver } from './resolver';
 
 /**
- * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting
- * (a name may point elsewhere by then; undici asks no `lookup` at all for a literal address), verifies certificates,
- * and tells the request that caused it how far it has come.
+ * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting (a name may have
+ * a new address by then, and undici calls no `lookup` for a literal address), verifies certificates, and reports the
+ * phase of the connection to its request.
  */
 
 /** The address is in a network that webhooks may not reach. */
@@ -18,7 +18,7 @@ export class ForbiddenAddressError extends Error {
   }
 }
 
-/** What waits for a socket: told of each phase, and given the socket, so that it can end it. */
+/** A request that waits for a socket: it receives each phase, and the socket, so that it can destroy it. */
 export interface Waiting {
   phase: Phase;
   socket: Socket | undefined;
@@ -37,7 +37,7 @@ export function createConnector(options: { timeoutMs: number; names: NameResolve
   const { guard } = options;
   const connect = buildConnector({
     timeout: options.timeoutMs,
-    // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would else switch it off.
+    // Explicit, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would otherwise disable it.
     rejectUnauthorized: true,
     lookup: vettedLookup(options.names, guard),
     autoSelectFamily: true,
@@ -50,7 +50,7 @@ export function createConnector(options: { timeoutMs: number; names: NameResolve
       done(new ForbiddenAddressError(target.hostname, reason), null);
       return;
     }
-    // undici's type says void, and its connector returns the socket at once: without it no phase could be told.
+    // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
       const peer = opened?.remoteAddress;
@@ -68,7 +68,7 @@ export function createConnector(options: { timeoutMs: number; names: NameResolve
   };
 }
 
-/** Resolves by our own resolver. One forbidden address among several condemns the name: the others may be a decoy. */
+/** Resolves by our own resolver. One forbidden address among several rejects the name: the others may be a decoy. */
 function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction {
   return (hostname, { all }, done) => {
     names.resolve(hostname).then(
@@ -89,7 +89,7 @@ function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction 
   };
 }
 
-/** Tells the request how far its connection has come. */
+/** Reports the phase of the connection to its request. */
 function follow(socket: Socket, waiting: Waiting, { named, secure }: { named: boolean; secure: boolean }): void {
   waiting.socket = socket;
   waiting.phase = named ? 'dns' : 'connect';

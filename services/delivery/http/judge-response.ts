@@ -6,24 +6,24 @@ import { type EndpointResponse, type SendResult } from './client';
 import { type Signal } from '../lanes/signal';
 import { type Target } from '../endpoints';
 
-/** An answer, or the lack of one, as it is recorded; and how much of answers is kept at all. */
+/** Judges a result for the record and for the lane, and decides how much of the response is stored. */
 
 const MOST_HEADER_BYTES = 4 * 1024;
-/** Cookies are credentials of whoever set them. */
+/** Cookies are credentials of the endpoint. */
 const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 
 export interface JudgedResponse {
   attempt: UrlAttempt;
   outcome: Outcome;
   retryAfterMs: number | undefined;
-  /** what it says about the endpoint, whatever it says of the delivery */
+  /** the result as the lane sees it: a complete response is `ok` there, even if it rejects the delivery */
   signal: Signal;
 }
 
 const REQUEST_TIMEOUT = 408;
 const TOO_MANY_REQUESTS = 429;
 
-/** @param keep whether the history still has room for this answer's body */
+/** @param keep returns true if the history still has room for this response's body */
 export function judgeResponse(
   target: Target,
   result: SendResult,
@@ -53,7 +53,7 @@ export function judgeResponse(
   return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(answer.status, wait) };
 }
 
-/** An address that may not be reached, or a URL that is none, is no fault of the endpoint: nothing was sent to it. */
+/** With a forbidden address or an invalid URL nothing was sent, so the endpoint is not to blame. */
 function errorSignal(code: ErrorCode, outcome: Outcome): Signal {
   if (code === 'timeout') return { kind: 'timeout' };
   return { kind: outcome === 'retry' ? 'failed' : 'withdrawn' };
@@ -91,14 +91,14 @@ function keptHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): 
   return result;
 }
 
-/** Per destination: a burst, then a steady trickle, so that a sick endpoint cannot fill the history's disk. */
+/** Per destination: a burst, then a steady trickle, so that a failing endpoint cannot fill the history's disk. */
 const BURST_BYTES = 1024 * 1024;
 const BYTES_PER_MS = 16;
 
 export class ResponseBudget {
   readonly #left = new Map<string, { bytes: number; at: number }>();
 
-  /** @returns whether a body of this size may be kept */
+  /** @returns whether a body of this size may be stored */
   take(destinationId: string, bytes: number, nowMs: number): boolean {
     let left = this.#left.get(destinationId);
     if (!left) this.#left.set(destinationId, (left = { bytes: BURST_BYTES, at: nowMs }));

@@ -1,6 +1,6 @@
 import { type Phase, type Phases } from '../../../shared/model/attempt-events';
 
-/** Something that goes through phases, and knows how long each took. */
+/** Measures how long each phase of a request took. */
 export class PhaseTimer {
   readonly startedAt = performance.now();
   #phase: Phase = 'connect';
@@ -16,14 +16,14 @@ export class PhaseTimer {
     const ms = Math.round(now - this.#phaseAt);
     if (ms > 0) {
       const phases = (this.#phases ??= {});
-      // It may come back to one: from the name's resolution to connecting.
+      // A phase may occur twice: after name resolution, connecting comes again.
       phases[this.#phase] = (phases[this.#phase] ?? 0) + ms;
     }
     this.#phase = next;
     this.#phaseAt = now;
   }
 
-  /** Ends the last one. @returns undefined where none took a millisecond */
+  /** Ends the last phase. @returns undefined if no phase took a millisecond */
   endPhases(): Phases | undefined {
     this.phase = this.#phase;
     return this.#phases;

@@ -1,17 +1,18 @@
 /**
- * Keeps the secrets of a request out of what is kept of its answer: endpoints echo headers, and a redirect repeats path
- * and query. Everybody who may see a delivery sees its answers, also in Kafka and in the history's database. Pure.
+ * Masks the secrets of a request in the stored part of its response: endpoints echo headers, and a redirect repeats
+ * path and query. All users with access to a delivery see its responses, also in Kafka and in the history's database.
+ * Pure.
  */
 
 const MASK = '***';
-/** Shorter texts occur by chance in every answer, and are no secret that could be kept. */
+/** Shorter texts occur by chance in every response, and are too short to be a secret. */
 const LEAST_LENGTH = 4;
-/** Parts of a path from this length on are masked alone too: they may be tokens, as those of Slack's URLs are. */
+/** Parts of a path of at least this length are masked on their own too: they may be tokens, as in Slack's URLs. */
 const TOKEN_LENGTH = 12;
 
 /**
- * Returns the texts to mask in answers to requests with this path (with its query) and these static headers (names and
- * values in turn), longest first.
+ * Returns the texts to mask in responses to requests with this path (including its query) and these static headers
+ * (alternating names and values), longest first.
  */
 export function secretTexts(path: string, staticHeaders: readonly string[]): string[] {
   const found = new Set<string>();
@@ -28,7 +29,7 @@ export function secretTexts(path: string, staticHeaders: readonly string[]): str
   return [...found].sort((a, b) => b.length - a.length);
 }
 
-/** Returns a header's value, what follows its scheme (`Bearer …`), and the user and password of `Basic`. */
+/** Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and password of `Basic`. */
 function credentialsIn(value: string): string[] {
   const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
   if (scheme === undefined || credentials === undefined) return [value];
@@ -45,7 +46,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Masks every secret. @param cut whether the text broke off, so that its end may be the beginning of a secret */
+/** Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning of a secret */
 export function redact(text: string, secrets: readonly string[], cut = false): string {
   let result = text;
   for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, MASK);
@@ -61,7 +62,7 @@ function redactEnd(text: string, secrets: readonly string[]): string {
   return text;
 }
 
-/** Returns the origin of a redirect's target; what follows it may be our path and query in another spelling. */
+/** Returns the origin of a redirect's target. The rest may be our path and query in another spelling. */
 export function redactLocation(location: string): string {
   if (!URL.canParse(location)) return MASK;
   const { origin, pathname, search } = new URL(location);

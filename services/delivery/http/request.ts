@@ -3,7 +3,10 @@ import { signHeaders } from '../../../shared/model/sign';
 import { type SendRequest } from './client';
 import { type OpenDestination, type Target } from '../endpoints';
 
-/** The request of one try at one URL, signed at the moment it is sent: a signature that waited would be stale. */
+/**
+ * Builds the request of one attempt at one URL. It is signed when it is sent, because the signature of a request that
+ * waited would be stale.
+ */
 export function buildRequest(input: {
   delivery: Delivery;
   body: Buffer;

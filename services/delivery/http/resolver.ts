@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 /**
- * Names to addresses, apart from libuv's four threads (`dns.lookup` shares them with zlib and fs, so that four names
- * whose server never answers would stop them all). Each name is asked once at a time, kept for its TTL, and given up
- * after the resolver's own timeout; who waits is bounded by its lane.
+ * Resolves names without libuv's four threads (`dns.lookup` shares them with zlib and fs, so that four names whose
+ * server never answers would block them all). Each name has one query at a time, is cached for its TTL, and fails after
+ * the resolver's own timeout. Lanes bound the number of waiting requests.
  */
 
 const MIN_TTL_MS = 5_000;
 const MAX_TTL_MS = 60_000;
-/** A failure is kept a moment, so that a burst of deliveries asks once. */
+/** A failure is cached briefly, so that a burst of deliveries causes one query. */
 const FAILURE_TTL_MS = 1_000;
 const MAX_NAMES = 10_000;
 const HOSTS_FILE = '/etc/hosts';
@@ -40,18 +40,18 @@ export class NameResolver {
 
   /**
    * @param timeoutMs for one name, all tries together
-   * @param servers to ask instead of the system's, where there are any
+   * @param servers to ask instead of the system's, if any
    */
   constructor(timeoutMs: number, servers: readonly string[] = []) {
     this.#resolver = new Resolver({ timeout: Math.max(100, Math.floor(timeoutMs / 3)), tries: 2 });
     if (servers.length > 0) this.#resolver.setServers(servers);
   }
 
-  /** The addresses of a name, IPv4 first. @throws DnsError */
+  /** Returns the addresses of a name, IPv4 first. @throws DnsError */
   resolve(hostname: string): Promise<string[]> {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     if (isIP(name)) return Promise.resolve([name]);
-    // RFC 6761: localhost is the loopback interface, whatever a resolver says.
+    // RFC 6761: localhost is the loopback interface, even if a resolver says otherwise.
     if (name === 'localhost' || name.endsWith('.localhost')) return Promise.resolve(['127.0.0.1', '::1']);
     const host = this.#hostsFile().get(name);
     if (host) return Promise.resolve(host);
@@ -95,7 +95,7 @@ export class NameResolver {
     if (this.#known.size > MAX_NAMES && !oldest.done) this.#known.delete(oldest.value);
   }
 
-  /** c-ares does not read it, and people expect it to hold. */
+  /** Reads the hosts file, which c-ares ignores and operators expect to apply. */
   #hostsFile(): Map<string, string[]> {
     const now = Date.now();
     if (now - this.#hostsReadAt < HOSTS_TTL_MS) return this.#hosts;
@@ -110,7 +110,7 @@ export class NameResolver {
   }
 }
 
-/** The names of a hosts file and their addresses, in the file's order. */
+/** Returns the names of a hosts file with their addresses, in the order of the file. */
 function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split('\n')) {

@@ -2,51 +2,54 @@ import { type Refusal } from './types';
 import { type Signal } from './signal';
 
 /**
- * Whether an endpoint is worth asking at all: pure, one per URL, `now` is the loop clock's.
+ * Decides whether an endpoint may be asked at all. Pure, one per URL; `now` is the stall clock's.
  *
  * | state        | lets through                    | becomes                                                             |
  * | ------------ | ------------------------------- | ------------------------------------------------------------------- |
- * | `closed`     | everything                      | `open` after so many failures in a row, or fewer timeouts in silence |
+ * | `closed`     | everything                      | `open` after enough failures in a row, or fewer timeouts in silence |
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
- * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after so many failures in a row |
+ * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after enough failures in a row |
  *
- * Beside it, `Retry-After` holds everything back; when that is over, the endpoint recovers as after an outage.
+ * In addition, `Retry-After` holds everything back. When it is over, the endpoint recovers as after an outage.
  *
- * Invariant: only answers to requests that began in the present state count. What was sent before a circuit opened says
- * nothing about now, good or bad.
+ * Invariant: only results of requests that began in the present state count. A request sent before the circuit opened
+ * says nothing about the present, good or bad.
  */
 
 export interface CircuitOptions {
   /** failures in a row that open it */
   failuresToOpen: number;
-  /** the same for timeouts of an endpoint that has said nothing at all since they began; fewer, since each holds a socket */
+  /**
+   * the same for timeouts of an endpoint that has been silent since the requests began; fewer, since each holds a
+   * socket
+   */
   silentToOpen: number;
-  /** ms between the end of a failed probe and the next; grows with each to at most `longestPauseMs` */
+  /** ms between the end of a failed probe and the next; grows with each failure up to `longestPauseMs` */
   probePauseMs: number;
   longestPauseMs: number;
-  /** no `Retry-After` holds longer, ms: after that, the endpoint is asked again */
+  /** longest time that a `Retry-After` is obeyed, ms: the endpoint is asked again after it */
   longestHoldMs: number;
-  /** where a recovering endpoint counts as recovered: so many at once */
+  /** concurrent requests at which a recovering endpoint counts as recovered */
   recoveredAt: number;
 }
 
 export type CircuitState = 'closed' | 'open' | 'recovering';
-/** What came of an answer: `answering` closes an open circuit, `held` follows a `Retry-After`. */
+/** The effect of a result: `answering` closes an open circuit, `held` follows a `Retry-After`. */
 export type CircuitChange = 'opened' | 'answering' | 'held' | undefined;
-/** Given to a request when it begins: the period that its answer counts for. */
+/** Identifies the period in which a request began and for which its result counts. */
 export type Period = number;
 
-/** Gentle: a probe costs one request, and each pause is added to the time in which a recovery goes unnoticed. */
+/** Small: a probe costs one request, and each pause adds to the time in which a recovery goes unnoticed. */
 const PAUSE_GROWTH = 1.25;
 
 export class Circuit {
   #state: CircuitState = 'closed';
   #period: Period = 0;
   #failures = 0;
-  /** timeouts in a row, in silence */
+  /** timeouts in a row during silence */
   #silent = 0;
   #heardAt = -Infinity;
-  /** when the present outage began: it opened, or was asked for time */
+  /** when the present outage began: the circuit opened, or the endpoint sent `Retry-After` */
   #awaySince: number | undefined;
   #probing = false;
   #probeAt = 0;
@@ -60,22 +63,22 @@ export class Circuit {
     return this.#state;
   }
 
-  /** How many may be open at once; a lane may allow fewer. */
+  /** The most concurrent requests; a lane may allow fewer. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** Whether nothing at all, good or bad, was heard of it since then. */
+  /** Returns whether the endpoint has sent nothing, good or bad, since then. */
   silentSince(at: number): boolean {
     return this.#heardAt <= at;
   }
 
-  /** How many may be open at once while it is silent: enough to find out that it hangs, and no more. */
+  /** The most concurrent requests during silence: enough to detect that it hangs, and no more. */
   get silentLimit(): number {
     return Math.max(1, this.options.silentToOpen - this.#silent);
   }
 
-  /** Why nothing may begin now; a probe may where `mayProbe` says so. */
+  /** Returns why no request may begin now, except for a probe that `mayProbe` allows. */
   refusal(now: number): Refusal | undefined {
     if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     const waitMs = this.#heldUntil - now;
@@ -86,7 +89,7 @@ export class Circuit {
     return this.#state === 'open' && !this.#probing && now >= this.#probeAt && now >= this.#heldUntil;
   }
 
-  /** A request begins: the probe, where the circuit is open. */
+  /** Records that a request begins: the probe, if the circuit is open. */
   began(): Period {
     if (this.#state === 'open') this.#probing = true;
     return this.#period;
@@ -117,7 +120,8 @@ export class Circuit {
   }
 
   #open(now: number): CircuitChange {
-    // An outage is not over before its recovery is: one that fails again has been away since it began.
+    // An outage lasts until its recovery is complete: if the endpoint fails again, it has been away since the
+    // beginning.
     this.#awaySince ??= now;
     this.#state = 'open';
     this.#period++;

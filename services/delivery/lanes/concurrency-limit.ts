@@ -1,12 +1,13 @@
 import { type Signal } from './signal';
 
 /**
- * How many requests an endpoint is given at once, and how long it takes for one: pure, learnt from its answers.
+ * Learns from results how many concurrent requests an endpoint bears, and how long a request takes. Pure.
  *
- * While it is in full use and answers as quickly as it does when it has little to do, it grows: twofold with each round
- * trip until the first sign of trouble, and by one from then on. Half after a wave of timeouts or 429; a tenth less after
- * a wave that took far longer. What broke while its lane was wide is led back there slowly. A wave is what was already
- * under way at the last step down: it tells of the width before that step, and must not be counted again.
+ * While the limit is in full use and latency is as low as with little load, the limit grows: it doubles each round trip
+ * until the first sign of trouble, and grows by one from then on. It halves after a wave of timeouts or 429, and
+ * shrinks by a tenth after a wave that took far longer. A limit at which the endpoint broke is approached slowly
+ * afterwards. A wave is the set of requests already under way at the last decrease: it reflects the limit before that
+ * decrease, and must not be counted again.
  */
 
 export interface ConcurrencyOptions {
@@ -15,46 +16,49 @@ export interface ConcurrencyOptions {
   ceiling: number;
 }
 
-/** An answer, or the lack of one; times in ms by the loop clock. */
+/** A request that ended, with a response or without; times in ms by the stall clock. */
 export interface EndedRequest {
   startedAt: number;
   now: number;
-  /** what the clock left out between the two: the endpoint may have needed that long too */
+  /** stall time between the two, which the clock left out: the endpoint may have needed it too */
   stoodStillMs?: number;
-  /** all places were taken until now */
+  /** true if all places were taken until now */
   inFullUse: boolean;
 }
 
-/** A pace before anything has completed: neither trusting nor suspicious. */
+/** Latency assumed before any request has completed: neither optimistic nor pessimistic. */
 const FIRST_GUESS_MS = 100;
 const SMOOTHING = 0.1;
-/** So many answers make the first idea of what is usual; one alone may have opened the connection. */
+/** Responses that form the first estimate of the usual latency; a single one may include opening the connection. */
 const FIRST_ANSWERS = 20;
-/** The loop clock is as coarse as its tick: differences of this size are none. */
+/** Differences of this size are ignored: the stall clock is as coarse as its tick. */
 const SLACK_MS = 10;
-/** Times the usual latency: up to the one it grows, beyond the other it shrinks. */
+/** Multiples of the usual latency: the limit grows up to the first, and shrinks beyond the second. */
 const QUICK = 2;
 const SLOW = 4;
-/** Shorter silences are a pause of its garbage collector, or a packet that was sent twice. */
+/** Shorter silences are a garbage collection pause of the endpoint, or a retransmitted packet. */
 const LEAST_SILENCE_MS = 500;
-/** What waits for an endpoint that takes longer waits for it, and hardly for us. */
+/** Endpoints slower than this cause most of the wait themselves; this process hardly adds to it. */
 const LEAST_SLOW_MS = 500;
 /**
- * What is usual follows upwards in so many ms, and only while the limit is no wider than at the start: else the delay
- * that we cause ourselves would become usual.
+ * Time constant with which the usual latency rises, ms. It rises only while the limit is no higher than at the start:
+ * otherwise delay that we cause ourselves would become usual.
  */
 const RISE_MS = 5_000;
-/** Beyond half the width at which it broke, one place more in so many rounds: it is likely to break there again. */
+/**
+ * Number of rounds in which the limit grows by one, once it is beyond half the limit at which the endpoint broke: it is
+ * likely to break there again.
+ */
 const ROUNDS_TO_BREAK = 50;
 
 export class ConcurrencyLimit {
   #limit: number;
-  /** nothing has gone wrong yet: it doubles */
+  /** no trouble yet: the limit doubles */
   #slowStart = true;
-  /** it broke when it was given twice as many */
+  /** the endpoint broke at twice this limit */
   #brokeAt = Infinity;
   #meanMs = FIRST_GUESS_MS;
-  /** the same, with the time that the clock left out */
+  /** the same, including the time that the clock left out */
   #mostMs = FIRST_GUESS_MS;
   #usualMs = FIRST_GUESS_MS;
   #answers = 0;
@@ -69,22 +73,22 @@ export class ConcurrencyLimit {
     return Math.floor(this.#limit);
   }
 
-  /** Recent time for one request, ms. */
+  /** Recent duration of one request, ms. */
   get meanMs(): number {
     return this.#meanMs;
   }
 
-  /** Whether it takes long even where it has little to do. */
+  /** True if the endpoint is slow even with little load. */
   get slow(): boolean {
     return this.#usualMs > LEAST_SLOW_MS;
   }
 
-  /** After how long without any answer it seems to hang, ms. */
+  /** Time without any response after which the endpoint seems to hang, ms. */
   get silenceMs(): number {
     return Math.max(LEAST_SILENCE_MS, SLOW * this.#usualMs);
   }
 
-  /** Whether it may be expected to grow on where it is in full use. */
+  /** True while the limit is expected to keep growing in full use. */
   get growing(): boolean {
     return this.#limit < this.options.ceiling && this.#quick;
   }
@@ -101,7 +105,7 @@ export class ConcurrencyLimit {
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
       if (newWave) this.#shrink(this.#limit / 2, now);
     } else if (signal.kind === 'ok' && this.#meanMs > SLOW * this.#usualMs + SLACK_MS) {
-      // Not below the start: an endpoint that has become slower for reasons of its own is not helped by fewer.
+      // Not below the start: an endpoint that became slower for its own reasons gains nothing from fewer requests.
       if (newWave && this.#limit > this.options.start)
         this.#shrink(Math.max(this.options.start, this.#limit * 0.9), now);
     } else if (signal.kind === 'ok' && inFullUse && this.growing) {
@@ -109,12 +113,15 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Failures opened its circuit. Where it had no more than at the start, that says nothing of how many it can bear. */
+  /**
+   * Records that failures opened the circuit. At or below the start limit, that says nothing about the endpoint's
+   * capacity.
+   */
   broke(): void {
     if (this.#limit > this.options.start) this.#brokeAt = Math.max(this.options.start, this.#limit / 2);
   }
 
-  /** It answers again after an outage: the timeouts of that time say nothing of its pace. */
+  /** Restarts when the endpoint answers after an outage: timeouts during the outage say nothing about its latency. */
   restart(latencyMs: number): void {
     this.#limit = this.options.start;
     this.#slowStart = false;
@@ -124,19 +131,19 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * How long so many jobs take, ms, at the width it has and will have grown to by then.
+   * Estimates the time for this many jobs, ms, at the present limit and its expected growth.
    * @param oneMs for one request
-   * @param width places that can be used now, where that is fewer than the limit
+   * @param width places that can be used now, if fewer than the limit
    */
   drainMs(jobs: number, oneMs: number, width: number): number {
     if (!this.growing || width < this.limit) return (jobs / width) * oneMs;
     const ceiling = Math.max(width, Math.min(this.options.ceiling, this.#brokeAt));
     if (this.#slowStart) {
-      // Twice as many places per round: after k rounds, width * (2^k - 1) are through.
+      // The width doubles each round: k rounds complete width * (2^k - 1).
       const whileGrowing = Math.min(jobs, ceiling - width);
       return (Math.log2(1 + whileGrowing / width) + (jobs - whileGrowing) / ceiling) * oneMs;
     }
-    // One more place per round: after k rounds, width * k + k² / 2 are through.
+    // The width grows by one each round: k rounds complete width * k + k² / 2.
     const rounds = Math.sqrt(width * width + 2 * jobs) - width;
     const toCeiling = ceiling - width;
     if (rounds <= toCeiling) return rounds * oneMs;
@@ -148,11 +155,11 @@ export class ConcurrencyLimit {
     const rounds = this.#limit < this.#brokeAt ? 1 : ROUNDS_TO_BREAK;
     const step = this.#slowStart ? 1 : 1 / (this.#limit * rounds);
     this.#limit = Math.min(this.options.ceiling, this.#limit + step);
-    // It bears what it broke at.
+    // The endpoint now bears the limit at which it broke.
     if (this.#limit >= 2 * this.#brokeAt) this.#brokeAt = Infinity;
   }
 
-  /** The first sign of trouble. Where it is that answers got slower, the last doubling was too much. */
+  /** Ends slow start at the first sign of trouble. If the sign is higher latency, the last doubling was too much. */
   #endSlowStart(signal: Signal, now: number): void {
     this.#slowStart = false;
     if (signal.kind === 'ok') this.#shrink(Math.max(this.options.start, this.#limit / 2), now);
@@ -164,9 +171,10 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * What an answer took lies between the time that the clock counted and that with what it left out. Slow is judged by
-   * the least of it, and what is usual by the most: else a busy start of ours would make 20 ms usual for an endpoint
-   * that takes 100, and all its answers slow from then on.
+   * Updates the latencies. The true duration of a request lies between the time that the clock counted and that time
+   * plus the stalls. The lower bound decides if the endpoint is slow, and the upper bound sets the usual latency:
+   * otherwise our own busy start would make 20 ms usual for an endpoint that takes 100 ms, and all its later responses
+   * would look slow.
    */
   #learn(signal: Signal, leastMs: number, stoodStillMs: number, now: number): void {
     const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#answers) : SMOOTHING;

@@ -1,8 +1,8 @@
 import { CompactingMap } from '../../../shared/service/compacting-map';
 
 /**
- * First in, first out, with removal from the middle, each in constant time. (Neither an array nor a `Set` has that: the
- * one moves what lies behind, the other walks over what was removed.)
+ * First in, first out, with removal from the middle, each in constant time. (Neither an array nor a `Set` does this: an
+ * array moves all later elements, and a `Set` iterates over removed entries.)
  */
 
 interface Node<T> {
@@ -11,7 +11,7 @@ interface Node<T> {
   after: Node<T> | undefined;
 }
 
-/** A value is in it once at most. */
+/** Holds each value at most once. */
 export class Fifo<T extends object> {
   readonly #nodes = new CompactingMap<T, Node<T>>();
   #first: Node<T> | undefined;
@@ -25,7 +25,7 @@ export class Fifo<T extends object> {
     return this.#first?.value;
   }
 
-  /** In the order they came. */
+  /** Returns the values in insertion order. */
   values(): T[] {
     return [...this.#nodes.keys()];
   }
@@ -43,17 +43,17 @@ export class Fifo<T extends object> {
     this.#nodes.set(value, node);
   }
 
-  /** Takes the first. */
+  /** Removes and returns the first value. */
   shift(): T | undefined {
     return this.#take(this.#first);
   }
 
-  /** Takes the last. */
+  /** Removes and returns the last value. */
   pop(): T | undefined {
     return this.#take(this.#last);
   }
 
-  /** @returns whether it was in it */
+  /** @returns whether the value was present */
   delete(value: T): boolean {
     return this.#take(this.#nodes.get(value)) !== undefined;
   }
@@ -64,7 +64,7 @@ export class Fifo<T extends object> {
     else this.#first = node.after;
     if (node.after) node.after.before = node.before;
     else this.#last = node.before;
-    // One that grew old must not keep those that came after it (compacting-map.ts).
+    // Unlink: an old node must not keep later nodes in memory (compacting-map.ts).
     node.before = node.after = undefined;
     this.#nodes.delete(node.value);
     return node.value;

@@ -8,36 +8,40 @@ import { RateLimit } from './rate-limit';
 import { type Signal } from './signal';
 
 /**
- * One lane per URL: what waits for it, and when it may start. Lanes are the only queue there is, and they hold no clock,
- * socket or timer: `now` is the loop clock's.
+ * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues of delivery. They
+ * hold no clock, socket or timer; `now` is the stall clock's.
  *
- * Invariants: a job that was offered is started once, refused once, removed, or still queued. Never are more open than
- * pace, circuit, rate and pool allow (test sends aside, which an operator makes one by one).
+ * Invariants: a job that was offered is started once, refused once, removed, or still queued. No more jobs are open
+ * than the concurrency limit, circuit, rate limit and socket shares allow (except test sends, which an operator makes
+ * one by one).
  *
- * Full means slow. What a lane may hold is what it drains within `maxWaitMs` at the pace it shows (a batch outruns any
- * lane: diverting whatever meets a busy one sent away three quarters of a healthy backlog); beyond that the caller
- * diverts to a tier.
+ * Full means slow: a lane holds what it drains within `maxWaitMs` at its present pace, and beyond that the caller
+ * diverts to a tier. (A batch outruns any lane: diverting every job that met a busy lane diverted three quarters of a
+ * healthy backlog.)
  */
 
 export interface LaneOptions extends ConcurrencyOptions {
   circuit: CircuitOptions;
-  /** the longest that a job is expected to wait in the queue: the shortest tier */
+  /** longest expected wait of a job in the queue: the shortest tier */
   maxWaitMs: number;
-  /** the memory for the waiting bodies of all lanes */
+  /** memory for the queued bodies of all lanes */
   maxQueuedBytes: number;
 }
 
-/** What lanes have in common. */
+/** State that all lanes share. */
 export interface LaneContext {
   sockets: SocketShares;
   queued: Queued;
-  /** Whether this process has nothing to spare: more at once then only makes each slower. */
+  /** True if this process is at its limit: more concurrent requests would only slow each other down. */
   saturated(): boolean;
-  /** how much time the clock of all lanes has left out so far, ms */
+  /** stall time that the shared clock has left out so far, ms */
   stoodStillMs(): number;
-  /** How many more may be turned away in this tick: where many circuits open at once, the others must not wait for it. */
+  /**
+   * Budget of jobs that may still be diverted in this tick: when many circuits open together, other lanes must not wait
+   * for it.
+   */
   shedBudget: { left: number };
-  /** lanes that wait for a moment, not for an answer: to be ticked */
+  /** lanes that wait for a moment rather than a response, and need a tick */
   timed: Set<{ tick(now: number): void }>;
 }
 
@@ -47,17 +51,17 @@ export class Lane {
   readonly rateLimit = new RateLimit();
   readonly #queue: LaneQueue<Job>;
   readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
-  /** what is open, oldest first */
+  /** open jobs, oldest first */
   readonly #open = new CompactingMap<Job, { at: number; stoodStillMs: number; period: Period }>();
-  /** sent away since it was last empty, and not come back: they are in the way of whoever is sent away next */
+  /** Jobs diverted since the queue was last empty and not yet back. The next diverted job waits behind them. */
   #diverted = 0;
-  /** when it was last used, by the loop clock */
+  /** when it was last used, by the stall clock */
   usedAt = 0;
 
   constructor(
     private readonly options: LaneOptions,
     private readonly around: LaneContext,
-    /** its circuit opened, or closed again; may not offer jobs */
+    /** reports that the circuit opened or closed again; must not offer jobs */
     private readonly onCircuit: (change: 'opened' | 'answering', why: Signal['kind']) => void = () => undefined,
   ) {
     this.concurrency = new ConcurrencyLimit(options);
@@ -73,19 +77,19 @@ export class Lane {
     return this.#queue.size;
   }
 
-  /** How many it may have open now. */
+  /** The most jobs that may be open now. */
   get limit(): number {
     return Math.min(this.concurrency.limit, this.circuit.limit);
   }
 
-  /** How many wait here for this process, not for an endpoint that is slow, silent or away, nor for its rate. */
+  /** Returns how many jobs wait for this process rather than for a slow, silent or absent endpoint or for its rate. */
   backlog(now: number): number {
     const elsewhere =
       this.concurrency.slow || this.#isSilent(now) || !this.rateLimit.has(now) || this.circuit.refusal(now);
     return elsewhere ? 0 : this.queued;
   }
 
-  /** Starts the job, queues it, or says why not and how long it would wait. */
+  /** Starts the job, queues it, or refuses it with the reason and the expected wait. */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
     const first = job.urgent === true || (this.queued === 0 && this.#mayBegin(now));
@@ -102,17 +106,17 @@ export class Lane {
     return 'queued';
   }
 
-  /** How long a job offered now would wait, judged by completions and by the age of the oldest open request. */
+  /** Estimates the wait of a job offered now, ms, from completed requests and the age of the oldest open one. */
   expectedWaitMs(kind: Kind, now: number): number {
     return this.#expect(kind, now).waitMs;
   }
 
-  /** Why a job that is queued here has not been started yet, where nothing but time is missing. */
+  /** Returns why a queued job has not started yet, if it lacks nothing but time. */
   overdue(job: Job, now: number): Refusal {
     return { reason: this.#expect(kindOf(job), now, 1).reason, waitMs: 0 };
   }
 
-  /** @param before so many come first that are not in the queue */
+  /** @param before number of jobs ahead that are not in the queue */
   #expect(kind: Kind, now: number, before = 0): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
     const [oldest] = this.#open.values();
     const { concurrency, circuit, rateLimit } = this;
@@ -121,7 +125,7 @@ export class Lane {
     const width = this.around.sockets.contended
       ? Math.max(1, Math.min(this.active, concurrency.limit))
       : concurrency.limit;
-    // A recovering one doubles its width with each round.
+    // A recovering endpoint doubles its width with each round.
     const recoveryMs = Math.log2(concurrency.limit / this.limit) * oneMs;
     const paceMs = recoveryMs + concurrency.drainMs(jobs, oneMs, width);
     const rateMs = recoveryMs + rateLimit.waitMs(jobs, now);
@@ -129,7 +133,7 @@ export class Lane {
     return { waitMs, reason: rateMs > paceMs ? 'rate_limited' : 'lane_full' };
   }
 
-  /** A job gave its place back. */
+  /** Frees the place of a job. */
   ended(job: Job, now: number, signal: Signal): void {
     const begun = this.#open.get(job);
     if (begun === undefined) return;
@@ -143,13 +147,13 @@ export class Lane {
     if (change === 'answering') this.concurrency.restart(now - begun.at);
     if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
     this.around.sockets.release(this.#share, now);
-    // Twice what is let in, so that one slow answer turns nobody away who has just been let in.
+    // Twice the wait that `offer` allows, so that a single slow response diverts no job that was just queued.
     const late = signal.kind === 'timeout' || signal.kind === 'throttled';
     if (late) this.#shed(2 * this.options.maxWaitMs, now);
     this.tick(now);
   }
 
-  /** Time has passed, or a place has come free: starts what may start. */
+  /** Starts the jobs that may start, after time has passed or a place was freed. */
   tick(now: number): void {
     this.around.timed.delete(this);
     while (this.queued > 0 && this.#mayBegin(now) && this.around.sockets.take(this.#share)) {
@@ -159,14 +163,14 @@ export class Lane {
     this.#await(now);
   }
 
-  /** Takes a queued job out again: its delivery was settled elsewhere. */
+  /** Removes a queued job whose delivery was settled elsewhere. */
   remove(job: Job): boolean {
     const removed = this.#queue.remove(job);
     if (this.queued === 0) this.around.sockets.leave(this.#share);
     return removed;
   }
 
-  /** Jobs that wait for records that are leaving go. */
+  /** Refuses the queued jobs of revoked records. */
   clear(): void {
     const leaving = this.#queue.waiting().filter(({ record }) => record.isRevoking);
     for (const job of leaving) if (this.remove(job)) job.refuse();
@@ -176,7 +180,7 @@ export class Lane {
     return this.#hasPlace(now) && this.circuit.refusal(now) === undefined && this.rateLimit.has(now);
   }
 
-  /** What is sent to an endpoint that has fallen silent is likely to hang with the rest: it waits here as well as there. */
+  /** A request to a silent endpoint is likely to hang with the others, so it waits here instead. */
   #hasPlace(now: number): boolean {
     return this.active < this.limit && (this.active < this.circuit.silentLimit || !this.#isSilent(now));
   }
@@ -187,14 +191,14 @@ export class Lane {
   }
 
   /**
-   * A probe is whoever's turn it is: where an outage has left some in the queue, one of them, since a due retry that is offered then
-   * must not go before their first attempts.
+   * The next queued job becomes the probe, so that a due retry cannot overtake first attempts that an outage left in
+   * the queue.
    */
   #mayBegin(now: number): boolean {
     return (this.circuit.mayProbe(now) && this.rateLimit.has(now)) || this.#mayStart(now);
   }
 
-  /** Sees to it that it hears when more may start: from the pool, from the clock, or with the end of what is open. */
+  /** Registers for the next chance to start jobs: a free socket, a tick, or the end of an open request. */
   #await(now: number): void {
     const { sockets, timed } = this.around;
     if (this.queued === 0) {
@@ -205,7 +209,7 @@ export class Lane {
     } else if (this.#hasPlace(now) || this.circuit.state === 'open') timed.add(this);
   }
 
-  /** The pool gives it a place. */
+  /** Receives a place from the socket shares. */
   #given(kind: Kind, now: number): boolean {
     const used = this.queued > 0 && this.#mayStart(now);
     if (used) this.#startNext(kind, now);
@@ -225,8 +229,8 @@ export class Lane {
   }
 
   /**
-   * Of an open circuit, everything leaves, some with each tick; and after a timeout or 429 what cannot be started in good
-   * time any more, the newest first. (After a mere failure not: the pace of one moment would send away the backlog of an
+   * Diverts queued jobs: with an open circuit all of them, some each tick; after a timeout or 429 the jobs that cannot
+   * start in good time, the newest first. (Not after a mere failure: a momentary pace would divert the backlog of an
    * endpoint that fails now and then.)
    */
   #shed(mostMs: number, now: number): void {
@@ -244,14 +248,17 @@ export class Lane {
     for (const { job, refusal } of refused) job.refuse(refusal);
   }
 
-  /** Why a job of this kind can neither start nor wait here. */
+  /** Returns why a job of this kind can neither start nor wait here. */
   #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
     const refusal = this.circuit.refusal(now);
     if (refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs)) return refusal;
     return this.expectedWaitMs(kind, now) > maxWaitMs ? this.#full(kind, now) : undefined;
   }
 
-  /** Each that is sent away is told to wait for those before it too: else all would come back at once, and most in vain. */
+  /**
+   * Refuses a job with a wait that includes the jobs diverted before it: otherwise all would return together, most in
+   * vain.
+   */
   #full(kind: Kind, now: number): Refusal {
     return this.#expect(kind, now, this.#diverted++);
   }

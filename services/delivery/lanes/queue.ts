@@ -1,14 +1,14 @@
 import { Fifo } from './fifo';
 import { DUE_SHARE, type Kind } from './socket-shares';
 
-/** What waits in one lane: first attempts and due retries apart, in the order they came, within a bound of memory. */
+/** The queue of one lane: first attempts and due retries apart, in order of arrival, within a memory limit. */
 
 interface Waiting {
   readonly bytes: number;
   readonly due: boolean;
 }
 
-/** What is queued in all lanes. */
+/** Totals of the queues of all lanes. */
 export interface Queued {
   count: number;
   bytes: number;
@@ -19,7 +19,7 @@ export class LaneQueue<J extends Waiting> {
   #bytes = 0;
   #turn = 0;
 
-  /** @param maxBytes of all lanes together */
+  /** @param maxBytes for all lanes together */
   constructor(
     private readonly all: Queued,
     private readonly maxBytes: number,
@@ -33,13 +33,16 @@ export class LaneQueue<J extends Waiting> {
     return this.#jobs[kind].size;
   }
 
-  /** Each lane may hold as much as is left free: a few large ones always leave room for the next. Retries half of it. */
+  /**
+   * Each lane may take as much memory as is left free, so that a few large lanes always leave room for the next.
+   * Retries may take half of it.
+   */
   hasRoom({ bytes, due }: J): boolean {
     const free = Math.max(0, this.maxBytes - this.all.bytes);
     return this.#bytes + bytes <= (due ? free / 2 : free);
   }
 
-  /** All that wait. */
+  /** Returns all queued jobs. */
   waiting(): J[] {
     return [...this.#jobs.fresh.values(), ...this.#jobs.due.values()];
   }
@@ -51,31 +54,34 @@ export class LaneQueue<J extends Waiting> {
     this.all.count++;
   }
 
-  /** Takes the first, of the other kind where there is none of the wanted one. */
+  /** Removes the first job of the wanted kind or, if there is none, of the other kind. */
   shift(wanted: Kind): J | undefined {
     const { fresh, due } = this.#jobs;
     const [first, second] = wanted === 'due' ? [due, fresh] : [fresh, due];
     return this.#left(first.shift() ?? second.shift());
   }
 
-  /** Takes the newest. */
+  /** Removes the newest job of this kind. */
   pop(kind: Kind): J | undefined {
     return this.#left(this.#jobs[kind].pop());
   }
 
-  /** @returns whether it was in it */
+  /** @returns whether the job was queued */
   remove(job: J): boolean {
     return this.#jobs[kindOf(job)].delete(job) && this.#left(job) !== undefined;
   }
 
-  /** Whose turn it is: while both wait, one in so many is a due retry. */
+  /** Returns the kind to start next: while both wait, one in `DUE_SHARE` is a due retry. */
   turn(): Kind {
     const { fresh, due } = this.#jobs;
     if (fresh.size === 0) return 'due';
     return due.size > 0 && ++this.#turn % DUE_SHARE === 0 ? 'due' : 'fresh';
   }
 
-  /** How many are through when one that came now is: all that wait, or fewer since its kind has its part of the places. */
+  /**
+   * Returns how many jobs are through once a job queued now is: all queued ones, or fewer because its kind has its
+   * share of the places.
+   */
   through(kind: Kind): number {
     const own = this.#jobs[kind].size + 1;
     return Math.min(this.size + 1, kind === 'due' ? own * DUE_SHARE : (own * DUE_SHARE) / (DUE_SHARE - 1));

@@ -1,6 +1,8 @@
-/** How many requests a lane may begin in a second: a token bucket, pure. Without a rate it lets everything through. */
+/**
+ * Limits how many requests a lane may begin per second: a pure token bucket. Without a rate it lets everything through.
+ */
 
-/** Saved up while nothing goes: so much of a second's worth, so that no second sees much more than its number. */
+/** Tokens saved up while idle, as seconds of the rate: small, so that no second exceeds its rate by much. */
 const BURST_S = 0.1;
 
 export class RateLimit {
@@ -8,7 +10,7 @@ export class RateLimit {
   #tokens = 1;
   #at = 0;
 
-  /** @param perSecond above 0; undefined: without limit */
+  /** @param perSecond above 0; undefined for no limit */
   set(perSecond: number | undefined, now: number): void {
     const wanted = perSecond ?? Infinity;
     if (wanted === this.#perSecond) return;
@@ -17,19 +19,19 @@ export class RateLimit {
     this.#tokens = Math.min(this.#tokens, this.#burst);
   }
 
-  /** Whether one may begin now. */
+  /** Returns whether a request may begin now. */
   has(now: number): boolean {
     this.#refill(now);
     return this.#tokens >= 1;
   }
 
-  /** One begins. May go below zero where nobody asked before (a test send). */
+  /** Takes a token. May go below zero if `has` was not asked before (a test send). */
   take(now: number): void {
     this.#refill(now);
     if (this.#perSecond !== Infinity) this.#tokens--;
   }
 
-  /** How long until so many have begun, ms. */
+  /** Returns the time until this many requests have begun, ms. */
   waitMs(count: number, now: number): number {
     this.#refill(now);
     return Math.max(0, ((count - this.#tokens) / this.#perSecond) * 1_000);

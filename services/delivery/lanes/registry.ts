@@ -6,27 +6,27 @@ import { type Signal } from './signal';
 import { type Target } from '../endpoints';
 import { systemClock, type Clock } from '../clock';
 
-/** The lanes there are, made when first needed and dropped when long unused; and the clock that they share. */
+/** Creates lanes when they are first needed, drops them when long unused, and holds the clock that they share. */
 
 const SWEEP_MS = 30_000;
-/** As fine as the loop clock's own tick allows: a rate of 1,000 a second begins twenty at a time. */
+/** As fine as the stall clock's own tick allows: a rate of 1,000 per second begins twenty at a time. */
 const TICK_MS = 20;
-/** Some tenths of a second of work at full speed. */
+/** A few tenths of a second of work at full speed. */
 const ENOUGH_WAITING = 1_000;
 
 /**
- * How many are turned away in a tick: 250 a second, and of what waits a part, so that most of it is gone in some seconds. To park
- * one costs all services together some tenths of a millisecond, and again when its tier gives it back: two thousand at once
- * held up all others for half a second.
+ * Jobs that may be diverted in a tick: 250 per second plus a fraction of the queue, so that most of it is gone within
+ * seconds. Parking one delivery costs all services together some tenths of a millisecond, and again when its tier
+ * returns it: two thousand together held up all others for half a second.
  */
 const SHED_BUDGET = 5;
 const SHED_FRACTION = 1 / 800;
 
-/** A URL's circuit opened, or closed again. */
+/** A URL's circuit opened or closed again. */
 export interface CircuitTransition {
   target: Target;
   state: 'open' | 'closed';
-  /** what the last answer was, or the lack of one */
+  /** the last result that caused it */
   why: Signal['kind'];
 }
 
@@ -42,12 +42,12 @@ export interface LaneCensus {
 export interface LaneRegistryOptions {
   lane: LaneOptions;
   pool: SocketSharesOptions;
-  /** ms after which an unused lane is forgotten */
+  /** ms after which an unused lane is dropped */
   keepMs: number;
   clock: Pick<LoopClock, 'now' | 'saturated' | 'stoodStillMs' | 'stop'>;
   /** default: the machine's */
   time?: Clock;
-  /** which part of a destination's rate is this process's, above 0 to 1: others have its other shards */
+  /** part of a destination's rate that this process may use, above 0 to 1: other processes have its other shards */
   rateShare(destinationId: string, shards: number): number;
   onCircuit(turn: CircuitTransition): void;
 }
@@ -56,7 +56,7 @@ export class LaneRegistry {
   readonly #lanes = new Map<string, Lane>();
   readonly #around: LaneContext;
   readonly #stops: (() => void)[];
-  /** how many wait for this process, as counted in this tick; undefined: not counted yet */
+  /** jobs that wait for this process, counted once per tick; undefined: not counted yet */
   #backlog: number | undefined;
 
   constructor(private readonly options: LaneRegistryOptions) {
@@ -72,14 +72,14 @@ export class LaneRegistry {
     this.#stops = [time.every(SWEEP_MS, () => this.#dropUnused()), time.every(TICK_MS, () => this.#tick())];
   }
 
-  /** by the loop clock, which all lanes share */
+  /** by the stall clock, which all lanes share */
   now(): number {
     return this.options.clock.now();
   }
 
   /**
-   * Whether this process cannot keep up: its event loop is busy and enough waits for it, not for endpoints. Lanes then
-   * look slow that are not, and the answer is to read less, not to send a healthy backlog away.
+   * True if this process cannot keep up: its event loop is busy and enough jobs wait for it rather than for endpoints.
+   * Healthy lanes then look slow, and the remedy is to read less, not to divert a healthy backlog.
    */
   get overloaded(): boolean {
     if (!this.options.clock.saturated || this.#around.queued.count < ENOUGH_WAITING) return false;
@@ -93,7 +93,7 @@ export class LaneRegistry {
     return count;
   }
 
-  /** The lane of a URL, at the rate that holds now. */
+  /** Returns the lane of a URL, set to the current rate. */
   of(target: Target): Lane {
     let lane = this.#lanes.get(target.lane);
     if (!lane) {
@@ -108,7 +108,7 @@ export class LaneRegistry {
     return lane;
   }
 
-  /** How many lanes are how, and how full the memory for what waits in them is: for metrics. */
+  /** Counts lanes by state, and returns the fill of the memory for queued bodies: for metrics. */
   census(): LaneCensus {
     const lanes = { idle: 0, active: 0, waiting: 0 };
     const circuits = { closed: 0, open: 0, recovering: 0 };
@@ -120,7 +120,7 @@ export class LaneRegistry {
     return { lanes, circuits, queued, fill: bytes / this.options.lane.maxQueuedBytes };
   }
 
-  /** Jobs that wait for records that are leaving go. */
+  /** Refuses the queued jobs of revoked records. */
   clear(): void {
     for (const lane of this.#lanes.values()) lane.clear();
   }
@@ -133,7 +133,7 @@ export class LaneRegistry {
   #tick(): void {
     this.#backlog = undefined;
     this.#around.shedBudget.left = SHED_BUDGET + Math.ceil(this.#around.queued.count * SHED_FRACTION);
-    // A copy: a lane that must wait on enters itself again.
+    // Iterate over a copy: a lane that must wait longer adds itself again.
     for (const lane of [...this.#around.timed]) lane.tick(this.now());
   }
 

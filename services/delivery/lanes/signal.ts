@@ -1,12 +1,12 @@
-/** What an answer, or the lack of one, says about the endpoint: all that lanes hear of it. */
+/** The effect of a result on the lane. Lanes learn nothing else of a request. */
 export type Signal =
-  /** a complete answer, whatever it says of the delivery: a 404 is no failure of the endpoint */
+  /** a complete response: a 404 rejects the delivery, but the endpoint works */
   | { kind: 'ok' }
   /** 5xx, no connection, no name, a bad certificate */
   | { kind: 'failed' }
-  /** no complete answer in time */
+  /** no complete response in time */
   | { kind: 'timeout' }
-  /** 429; or 503 that says for how long */
+  /** 429, or a 503 with `Retry-After` */
   | { kind: 'throttled'; retryAfterMs?: number }
-  /** nothing was sent; or what came of it tells of this process, not of the endpoint */
+  /** nothing was sent, or the result concerns this process rather than the endpoint */
   | { kind: 'withdrawn' };

@@ -1,12 +1,12 @@
 import { Fifo } from './fifo';
 
 /**
- * Shares the sockets of the process among its lanes: pure.
+ * Shares the sockets of the process among its lanes. Pure.
  *
- * Invariants: never more than `total` are taken. While others wait, no lane gets more than its share, which is the total
- * divided by the lanes that want places. The last `reserve` places are for lanes below their share, so that one that
- * has been quiet is not kept waiting by those that hang. Lanes that wait are served in turn, and of those that come free
- * one in so many goes to due retries while first attempts wait, and no more.
+ * Invariants: never more than `total` are taken. While others wait, no lane gets more than its share, which is the
+ * total divided by the number of lanes that want places. The last `reserve` places are for lanes below their share, so
+ * that hanging lanes do not keep a quiet one waiting. Waiting lanes are served round robin. While first attempts wait,
+ * exactly one free place in `DUE_SHARE` goes to due retries.
  */
 
 export interface SocketSharesOptions {
@@ -17,20 +17,20 @@ export interface SocketSharesOptions {
 /** First attempts and due retries wait apart. */
 export type Kind = 'fresh' | 'due';
 
-/** Of the places that come free, one in so many goes to a due retry while first attempts wait. */
+/** While first attempts wait, a due retry gets every fourth free place. */
 export const DUE_SHARE = 4;
 
-/** A lane's part of the pool. */
+/** A lane's part of the sockets. */
 export interface Share {
   /** places it has */
   held: number;
-  /** rings that it waits in; the pool's to change, as `held` is */
+  /** rings it waits in; changed by `SocketShares` alone, as is `held` */
   waits: number;
-  /** A place is given: start one of this kind, or of the other. @returns false where there is nothing to start */
+  /** Starts a job of this kind, or of the other, in the given place. @returns false if there is nothing to start */
   begin(kind: Kind, now: number): boolean;
 }
 
-/** The lanes below their share go first. */
+/** Lanes below their share go first. */
 type Rank = 'below' | 'above';
 const RANKS = ['below', 'above'] as const;
 const KINDS = ['fresh', 'due'] as const;
@@ -52,17 +52,20 @@ export class SocketShares {
     return this.#used;
   }
 
-  /** What a lane may have while others wait, or of the reserve: counted with one more, so that the next finds room. */
+  /**
+   * Places that a lane may have while others wait, or while only the reserve is left. Counts one lane more, so that the
+   * next finds room.
+   */
   get share(): number {
     return Math.max(1, Math.floor(this.options.total / (this.#wanting + 1)));
   }
 
-  /** Whether someone waits for a place. */
+  /** True while any lane waits for a place. */
   get contended(): boolean {
     return this.#waits > 0;
   }
 
-  /** Takes a place at once, if there is one for this lane. */
+  /** Takes a place immediately, if there is one for this lane. */
   take(seat: Share): boolean {
     if (this.#used >= this.options.total) return false;
     const plenty = !this.contended && !this.#atReserve;
@@ -71,7 +74,7 @@ export class SocketShares {
     return true;
   }
 
-  /** It will be given a place (`begin`) when its turn comes. */
+  /** Queues a lane for a place, which `begin` gives it in its turn. */
   wait(seat: Share, kind: Kind): void {
     const rank = this.#rank(seat);
     if (this.#rings[rank][kind].has(seat)) return;
@@ -80,13 +83,13 @@ export class SocketShares {
     this.#count(seat, 0, 1);
   }
 
-  /** It wants none any more. */
+  /** Removes a lane from all rings. */
   leave(seat: Share): void {
     if (seat.waits === 0) return;
     for (const rank of RANKS) for (const kind of KINDS) this.#exit(seat, rank, kind);
   }
 
-  /** A place comes free, and goes to whoever's turn it is. */
+  /** Frees a place and gives it to the next lane. */
   release(seat: Share, now: number): void {
     this.#occupy(seat, -1);
     for (const kind of KINDS) if (this.#rings.above[kind].has(seat)) this.wait(seat, kind);
@@ -102,7 +105,7 @@ export class SocketShares {
     return this.#used >= this.options.total - this.options.reserve;
   }
 
-  /** Whose turn it is; it leaves its ring. */
+  /** Takes the next lane out of its ring. */
   #next(): { seat: Share; kind: Kind } | undefined {
     for (;;) {
       const { below } = this.#rings;
@@ -113,7 +116,7 @@ export class SocketShares {
       if (!seat) return undefined;
       const rank = this.#rank(seat);
       if (rank === 'above' && from === 'below') {
-        // Others have come since, and its share is smaller now.
+        // More lanes have come since, so its share is smaller now.
         this.wait(seat, kind);
         continue;
       }

@@ -2,56 +2,57 @@ import { type Limits } from '../handler';
 import { type LaneOptions } from './lane';
 import { type SocketSharesOptions } from './socket-shares';
 
-/** What one delivery process may hold, and what one lane of it. */
+/** The limits of one delivery process and of one lane. */
 
 const MB = 1024 * 1024;
 
-/** Beyond any of them partitions are paused. */
+/** Partitions are paused beyond any of them. */
 export const LIMITS: Limits = {
   maxBytes: 128 * MB,
   maxUnacknowledgedBytes: 16 * MB,
 };
 
 export const SOCKETS: SocketSharesOptions = {
-  // A hung request costs about 17 KB; file descriptors are often limited to some thousands.
+  // A hung request costs about 17 KB, and file descriptors are often limited to some thousands.
   total: 2_000,
-  // With a tenth of the sockets free of those that hang, a quiet endpoint finds one at once.
+  // A tenth of the sockets stays free of hanging requests, so that a quiet endpoint gets one immediately.
   reserve: 200,
 };
 
-/** What waits in lanes: the other half is for what is open, and for outcomes that Kafka has not acknowledged. */
+/** Part of the memory for jobs queued in lanes: the other half is for open requests and unacknowledged outcomes. */
 const QUEUED_PART = 1 / 2;
 /**
- * Even where tiers are very short, a queue takes what a request may take (else the backlog of a restart goes round
- * through Kafka again and again, which costs more than to deliver it); and never longer than a person would wait.
+ * Even with very short tiers, a queue holds a job for as long as a request may take, or the backlog of a restart would
+ * circle through Kafka, which costs more than delivering it. It never holds one longer than a person would wait.
  */
 const LEAST_QUEUE_MS = 5_000;
 const MOST_QUEUE_MS = 10_000;
 
-/** Rare enough to be no load for an endpoint in trouble, often enough that its recovery is seen in a second. */
+/** Rare enough to put no load on an endpoint in trouble, and frequent enough to notice a recovery within a second. */
 const PROBE_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_FACTOR = 10;
-/** A receiver that says "in a day" has often made a mistake: one request now and then asks again. */
+/** A receiver that asks for a day has often made a mistake: an occasional request checks again. */
 const LONGEST_HOLD_MS = 900_000;
 const LEAST_KEPT_MS = 600_000;
 
 /** @param tiersMs as configured */
 export function laneOptions(tiersMs: number[]): LaneOptions {
   const shortest = Math.min(...tiersMs);
-  // Where tiers are short (a test's), what comes back from one must find that a probe may go.
+  // With short tiers (in tests), a delivery that returns from one must find that a probe is allowed.
   const probePauseMs = Math.min(PROBE_PAUSE_MS, shortest);
   const start = 20;
   return {
     floor: 1,
     // Enough for 200/s at 100 ms, and few enough to hang.
     start,
-    // An eighth of the sockets: what one endpoint needs for 2,500/s at 100 ms.
+    // An eighth of the sockets: enough for 2,500/s to one endpoint at 100 ms.
     ceiling: 256,
     circuit: {
-      // With five, an endpoint that fails three times in ten was sent away again and again (docs/lab/simulation.md); and a dead
-      // one gets no more for it, since what is under way fails together.
+      // With five, an endpoint that fails three times in ten was diverted again and again (docs/lab/simulation.md). A
+      // dead one gets no more requests with ten, since concurrent ones fail together.
       failuresToOpen: 10,
-      // Fifty endpoints that began to hang at once held a thousand sockets and all of the CPU when they timed out.
+      // When fifty endpoints began to hang together, they held a thousand sockets, and took all of the CPU when they
+      // timed out.
       silentToOpen: 5,
       probePauseMs,
       longestPauseMs: LONGEST_PAUSE_FACTOR * probePauseMs,
@@ -63,7 +64,9 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
   };
 }
 
-/** How long an unused lane is remembered: its circuit must outlast the wait of what was parked while it was open. */
+/**
+ * Returns how long an unused lane is kept: its circuit must outlast the wait of deliveries parked while it was open.
+ */
 export function keepLaneMs(tiersMs: number[]): number {
   return Math.max(LEAST_KEPT_MS, 2 * Math.max(...tiersMs));
 }

@@ -1,24 +1,27 @@
-/** What a lane is given, and what it says to it. */
+/** A request that is offered to a lane, and the lane's calls to it. */
 export interface Job {
-  /** what it is for: where that is leaving, there is no point in waiting */
+  /** the record it belongs to: if that is being revoked, the job need not wait */
   readonly record: { readonly isRevoking: boolean };
-  /** counted against the lane's share of memory */
+  /** counted against the memory for queued jobs */
   readonly bytes: number;
-  /** a due retry, not a first attempt */
+  /** a due retry rather than a first attempt */
   readonly due: boolean;
-  /** a test send: neither waits nor is refused while there is a socket for it */
+  /** a test send: never waits and is never refused while there is a socket for it */
   readonly urgent?: boolean;
-  /** Takes a place of the lane: call `Lane.ended` when it is free again. */
+  /** Takes a place of the lane: call `Lane.ended` to free it. */
   start(): void;
-  /** It was queued, and must leave; without a refusal: since its record does. May offer other jobs. */
+  /**
+   * Removes the queued job from its lane: with a refusal, or without one because its record is being revoked. May offer
+   * other jobs.
+   */
   refuse(refusal?: Refusal): void;
 }
 
-/** Why a lane does not take a job, or gives it back. */
+/** Why a lane does not accept a job, or returns it. */
 export interface Refusal {
-  /** `rate_limited`: the lane is full, and its `maxPerSecond` is what holds it back */
+  /** `rate_limited`: the lane is full because of its `maxPerSecond` */
   reason: 'lane_full' | 'rate_limited' | 'circuit_open' | 'retry_after';
-  /** how long it would wait; for `circuit_open`: how long the circuit has been open; ms */
+  /** expected wait, or for `circuit_open` the time since the circuit opened; ms */
   waitMs: number;
 }
 
