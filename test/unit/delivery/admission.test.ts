@@ -44,74 +44,109 @@ const delivery = (change: Partial<Delivery> = {}): Delivery => ({
 
 const late = { expiresAt: NOW - 1, attempt: 1 };
 
-describe('what becomes of a delivery that was just read', () => {
+describe('the admission of a delivery that was just read', () => {
   test.each<[string, Partial<Delivery>, Lookup, object]>([
-    ['the usual: every URL is tried', {}, lookup(), { kind: 'try', open: [target('a'), target('b')] }],
-    ['a URL that refused for good is left out', { closed: ['hash-a'] }, lookup(), { kind: 'try', open: [target('b')] }],
-    ['all URLs refused for good', { closed: ['hash-a', 'hash-b'] }, lookup(), { kind: 'bury', reason: 'rejected' }],
-    ['a corrected URL is a new one', { closed: ['hash-old'] }, lookup({ targets: [target('new')] }), { kind: 'try' }],
-    ['deleted', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }],
-    ['switched off', {}, lookup({ enabled: false }), { kind: 'cancel', reason: 'destination_disabled' }],
-    ['a test goes out though it is off', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
-    ['a test goes out though it is on hold', { test: true }, lookup({ paused: true }), { kind: 'try' }],
+    ['a delivery is tried at every URL', {}, lookup(), { kind: 'try', open: [target('a'), target('b')] }],
     [
-      'tried before, after its window: it is not sent again',
+      'a URL that rejected the delivery is left out',
+      { closed: ['hash-a'] },
+      lookup(),
+      { kind: 'try', open: [target('b')] },
+    ],
+    [
+      'a delivery that all URLs rejected is dead',
+      { closed: ['hash-a', 'hash-b'] },
+      lookup(),
+      { kind: 'bury', reason: 'rejected' },
+    ],
+    [
+      'a corrected URL counts as a new one',
+      { closed: ['hash-old'] },
+      lookup({ targets: [target('new')] }),
+      { kind: 'try' },
+    ],
+    [
+      'a deleted destination cancels its deliveries',
+      {},
+      { kind: 'deleted' },
+      { kind: 'cancel', reason: 'destination_deleted' },
+    ],
+    [
+      'a disabled destination cancels its deliveries',
+      {},
+      lookup({ enabled: false }),
+      { kind: 'cancel', reason: 'destination_disabled' },
+    ],
+    ['a test send goes to a disabled destination', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
+    ['a test send goes to a paused destination', { test: true }, lookup({ paused: true }), { kind: 'try' }],
+    [
+      'a delivery that was tried is not sent again after its window',
       { ...late, reason: 'backoff', hop: 1 },
       lookup(),
       { kind: 'bury', reason: 'window_closed' },
     ],
     [
-      'never tried, after its window, owed one try: it is tried',
+      'a delivery owed one attempt is tried after its window',
       { ...late, attempt: 0, final: true },
       lookup(),
       { kind: 'try' },
     ],
     [
-      'never tried, after its window, for want of its rate: it ends with that reason',
+      'a delivery that waited for its rate until its window ended is dead with that reason',
       { ...late, attempt: 0, reason: 'rate_limited' },
       lookup(),
       { kind: 'bury', reason: 'rate_limited' },
     ],
     [
-      'never tried, and its window ends while it waits in its lane',
+      'a delivery whose window ends while it waits in its lane is dead',
       { ...late, attempt: 0 },
       lookup(),
       { kind: 'bury', reason: 'window_closed' },
     ],
     [
-      'after its window, asked to wait: no longer',
+      'a delivery does not wait for Retry-After beyond its window',
       { ...late, notBefore: NOW + 9_000 },
       lookup(),
       { kind: 'bury', reason: 'window_closed' },
     ],
-    ['on hold', {}, lookup({ paused: true }), { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } }],
     [
-      'on hold for long: longer tiers, fewer hops',
+      'a paused destination diverts its deliveries',
+      {},
+      lookup({ paused: true }),
+      { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } },
+    ],
+    [
+      'a long pause uses longer tiers, and so fewer hops',
       { hop: 2 },
       lookup({ paused: true }),
       { kind: 'hold', wait: { tierMs: 300_000 } },
     ],
     [
-      'on hold beyond its window',
+      'a delivery that is paused beyond its window is dead',
       { ...late, attempt: 0 },
       lookup({ paused: true }),
       { kind: 'bury', reason: 'window_closed' },
     ],
     [
-      'before its Retry-After has passed',
+      'a delivery is diverted before its Retry-After has passed',
       { notBefore: NOW + 90_000, attempt: 1 },
       lookup(),
       { kind: 'hold', reason: 'retry_after', wait: { tierMs: 300_000 } },
     ],
-    ['after its Retry-After has passed', { notBefore: NOW - 1, attempt: 1 }, lookup(), { kind: 'try' }],
     [
-      'secrets that cannot be opened wait for the right key',
+      'a delivery is tried after its Retry-After has passed',
+      { notBefore: NOW - 1, attempt: 1 },
+      lookup(),
+      { kind: 'try' },
+    ],
+    [
+      'a delivery whose secrets cannot be decrypted waits for the right key',
       {},
       { kind: 'sealed', version: 1, why: '' },
       { kind: 'hold', reason: 'secrets_unreadable' },
     ],
     [
-      'and are given up with the window',
+      'a delivery whose secrets cannot be decrypted is dead after its window',
       late,
       { kind: 'sealed', version: 1, why: '' },
       { kind: 'bury', reason: 'window_closed' },
@@ -121,22 +156,22 @@ describe('what becomes of a delivery that was just read', () => {
   });
 });
 
-describe('a delivery read after its window is owed one try', () => {
+describe('a delivery read after its window', () => {
   test.each<[string, Partial<Delivery>, boolean]>([
-    ['where it was never tried and waited for Waypost alone', { attempt: 0 }, true],
-    ['where the key was missing that opens its secrets', { attempt: 0, reason: 'secrets_unreadable' }, true],
-    ['not where it was tried', { attempt: 1, reason: 'backoff' }, false],
-    ['not where it waited for its lane', { attempt: 0, reason: 'lane_full' }, false],
-    ['not where it waited for its rate', { attempt: 0, reason: 'rate_limited' }, false],
-    ['not where it waited for its circuit', { attempt: 0, reason: 'circuit_open' }, false],
-    ['not where its endpoint asked for time', { attempt: 0, reason: 'retry_after' }, false],
-    ['not within its window', { attempt: 0, expiresAt: NOW }, false],
+    ['is owed one attempt if it was never tried and waited for Waypost alone', { attempt: 0 }, true],
+    ['is owed one attempt if the key for its secrets was missing', { attempt: 0, reason: 'secrets_unreadable' }, true],
+    ['is owed none if it was tried', { attempt: 1, reason: 'backoff' }, false],
+    ['is owed none if it waited for its lane', { attempt: 0, reason: 'lane_full' }, false],
+    ['is owed none if it waited for its rate', { attempt: 0, reason: 'rate_limited' }, false],
+    ['is owed none if it waited for its circuit', { attempt: 0, reason: 'circuit_open' }, false],
+    ['is owed none if its endpoint sent Retry-After', { attempt: 0, reason: 'retry_after' }, false],
+    ['is owed none within its window', { attempt: 0, expiresAt: NOW }, false],
   ])('%s', (_, change, expected) => {
     expect(isOwedOneTry(delivery({ ...late, ...change }), NOW)).toBe(expected);
   });
 });
 
-describe('a delivery that no lane takes', () => {
+describe('diverting a delivery that no lane accepts', () => {
   const over = { acceptedAt: NOW - 5_000 - WINDOW, expiresAt: NOW - 5_000 };
   const owed = { ...over, final: true };
   const full = (waitMs: number): Refusal => ({ reason: 'lane_full', waitMs });
@@ -145,47 +180,82 @@ describe('a delivery that no lane takes', () => {
   const asked = (waitMs: number): Refusal => ({ reason: 'retry_after', waitMs });
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
-    ['full: the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
-    ['open: the largest tier not longer than that', {}, [open(299_000)], hold('circuit_open', 120_000)],
-    ['also one that only parking has', {}, [open(59_000)], hold('circuit_open', 20_000)],
-    ['open just now: the shortest tier', {}, [open(0)], hold('circuit_open', 10_000)],
-    ['Retry-After: the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 20_000)],
-    ['Retry-After beyond all: the longest', {}, [asked(900_000)], hold('retry_after', 300_000)],
-    ['of several, the one that would take it first', {}, [open(400_000), full(12_000)], hold('lane_full', 10_000)],
+    ['a full lane uses the tier nearest the expected wait', {}, [full(50_000)], hold('lane_full', 60_000)],
     [
-      'no tier fits the window: given up',
+      'an open circuit uses the largest tier that is no longer than the outage',
+      {},
+      [open(299_000)],
+      hold('circuit_open', 120_000),
+    ],
+    ['an open circuit also uses tiers that exist for parking alone', {}, [open(59_000)], hold('circuit_open', 20_000)],
+    ['a circuit that just opened uses the shortest tier', {}, [open(0)], hold('circuit_open', 10_000)],
+    ['Retry-After uses the first tier that is long enough', {}, [asked(11_000)], hold('retry_after', 20_000)],
+    ['Retry-After beyond all tiers uses the longest', {}, [asked(900_000)], hold('retry_after', 300_000)],
+    [
+      'the lane that would accept it first decides the tier',
+      {},
+      [open(400_000), full(12_000)],
+      hold('lane_full', 10_000),
+    ],
+    [
+      'a delivery that no tier returns within its window is dead',
       { attempt: 1, expiresAt: NOW + 5_000 },
       [full(50_000)],
       bury('window_closed'),
     ],
     [
-      'a tier that ends with the window comes back after it: a shorter one',
+      'a tier that ends with the window is too long, so a shorter one is used',
       { attempt: 1, expiresAt: NOW + 60_000 },
       [full(50_000)],
       hold('lane_full', 20_000),
     ],
-    ['its rate: the tier nearest the expected wait', {}, [limited(50_000)], hold('rate_limited', 60_000)],
+    ['a rate uses the tier nearest the expected wait', {}, [limited(50_000)], hold('rate_limited', 60_000)],
     [
-      'no tier fits, never tried: it ends with the reason',
+      'a delivery that was never tried and fits no tier is dead with the reason of its lane',
       { expiresAt: NOW + 5_000 },
       [full(50_000)],
       bury('lane_full'),
     ],
-    ['no tier fits, for want of its rate', { expiresAt: NOW + 5_000 }, [limited(50_000)], bury('rate_limited')],
-    ['no tier fits, open', { expiresAt: NOW + 5_000 }, [open(50_000)], bury('circuit_open')],
-    ['no tier fits, asked to wait', { expiresAt: NOW + 5_000 }, [asked(50_000)], bury('retry_after')],
-    ['late, tried before: it ends', { ...over, attempt: 1 }, [open(50_000)], bury('window_closed')],
-    ['late, tried before, and meant to be the last', { ...owed, attempt: 1 }, [open(50_000)], bury('window_closed')],
-    ['its window ended in the queue of its lane', over, [full(0)], bury('lane_full')],
-    ['owed one try, full: waits on', owed, [full(50_000)], hold('lane_full', 60_000)],
-    ['owed one try, open: waits on', owed, [open(WINDOW)], hold('circuit_open', 300_000)],
     [
-      'owed one try, for as long again as its window',
+      'a delivery that was never tried and fits no tier is dead with its rate as the reason',
+      { expiresAt: NOW + 5_000 },
+      [limited(50_000)],
+      bury('rate_limited'),
+    ],
+    [
+      'a delivery that was never tried and fits no tier is dead with its circuit as the reason',
+      { expiresAt: NOW + 5_000 },
+      [open(50_000)],
+      bury('circuit_open'),
+    ],
+    [
+      'a delivery that was never tried and fits no tier is dead with Retry-After as the reason',
+      { expiresAt: NOW + 5_000 },
+      [asked(50_000)],
+      bury('retry_after'),
+    ],
+    [
+      'a delivery that was tried is dead after its window',
+      { ...over, attempt: 1 },
+      [open(50_000)],
+      bury('window_closed'),
+    ],
+    [
+      'a delivery that was tried is dead after its window despite the mark of a last attempt',
+      { ...owed, attempt: 1 },
+      [open(50_000)],
+      bury('window_closed'),
+    ],
+    ['a delivery whose window ended in the queue of its lane is dead', over, [full(0)], bury('lane_full')],
+    ['a delivery owed one attempt waits for a full lane', owed, [full(50_000)], hold('lane_full', 60_000)],
+    ['a delivery owed one attempt waits for an open circuit', owed, [open(WINDOW)], hold('circuit_open', 300_000)],
+    [
+      'a delivery owed one attempt waits for its window a second time, and no longer',
       { ...owed, expiresAt: NOW - WINDOW + 5_000 },
       [full(1)],
       bury('lane_full'),
     ],
-    ['so long, and still within its window: waits on', {}, [open(9 * WINDOW)], hold('circuit_open', 300_000)],
+    ['a delivery waits for a long outage within its window', {}, [open(9 * WINDOW)], hold('circuit_open', 300_000)],
   ])('%s', (_, change, refusals, expected) => {
     expect(divert(delivery(change), refusals, CONTEXT)).toMatchObject(expected);
   });
@@ -198,20 +268,32 @@ describe('a delivery that no lane takes', () => {
   }
 });
 
-describe('what may not be decided by a config that may be behind', () => {
+describe('needing a current config', () => {
   const at = (version: number): Lookup => ({ ...lookup(), version }) as Lookup;
   test.each<[string, Partial<Delivery>, Lookup, Admission, boolean]>([
-    ['a try by the version it was made for', { destinationVersion: 5 }, at(5), { kind: 'try', open: [] }, false],
-    ['a try by a later version', { destinationVersion: 4 }, at(5), { kind: 'try', open: [] }, false],
-    ['a try by an earlier version', { destinationVersion: 6 }, at(5), { kind: 'try', open: [] }, true],
-    ['a try of a delivery that an older router made', {}, at(5), { kind: 'try', open: [] }, false],
-    ['a cancellation', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }, true],
-    ['a dead letter', {}, at(5), { kind: 'bury', reason: 'rejected' }, true],
+    [
+      'an attempt with the version that the delivery was made for does not need it',
+      { destinationVersion: 5 },
+      at(5),
+      { kind: 'try', open: [] },
+      false,
+    ],
+    [
+      'an attempt with a later version does not need it',
+      { destinationVersion: 4 },
+      at(5),
+      { kind: 'try', open: [] },
+      false,
+    ],
+    ['an attempt with an earlier version needs it', { destinationVersion: 6 }, at(5), { kind: 'try', open: [] }, true],
+    ['an attempt of a delivery from an older router does not need it', {}, at(5), { kind: 'try', open: [] }, false],
+    ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }, true],
+    ['a dead letter needs it', {}, at(5), { kind: 'bury', reason: 'rejected' }, true],
   ])('%s', (_, change, known, admission, needs) => {
     expect(needsCurrentConfig(delivery(change), known, admission)).toBe(needs);
   });
 
-  test('a destination that cannot be read is held, and never taken for deleted', () => {
+  test('an unreadable destination diverts its deliveries, and is never taken for deleted', () => {
     expect(admit(delivery(), { kind: 'unreadable' }, CONTEXT)).toMatchObject({
       kind: 'hold',
       reason: 'destination_unreadable',

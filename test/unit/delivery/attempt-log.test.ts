@@ -36,7 +36,7 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('an attempt that failed is one wide line, without a body, a header, an address or a user', () => {
+test('a failed attempt logs one wide line, without a body, a header, an address or a user', () => {
   const [line, ...more] = linesOf(503, held());
   expect(more).toEqual([]);
   const { time, ...rest } = line!;
@@ -54,11 +54,11 @@ test.each([
   ['a failure', 503, {}, 'info', ['retried']],
   ['a rejection', 404, {}, 'info', ['dead']],
   ['a success', 200, {}, 'info', []],
-  ['a success, and debug is on', 200, {}, 'debug', ['delivered']],
-  ['a success whose trace is recorded', 200, traced, 'info', ['delivered']],
-])('%s (%d) is told as it should be', (_name, status, change, level, fates) => {
+  ['a success with debug on', 200, {}, 'debug', ['delivered']],
+  ['a success with a recorded trace', 200, traced, 'info', ['delivered']],
+])('%s (%d) is logged at the right level', (_name, status, change, level, fates) => {
   expect(linesOf(status, held(change), level).map(({ fate }) => fate)).toEqual(fates);
 });
 
-test('where a trace is recorded its line names the span of the attempt', () =>
+test('the line of an attempt with a recorded trace names its span', () =>
   expect(linesOf(200, held(traced))[0]).toMatchObject({ trace_id: TRACE, span_id: '1111111111111111' }));

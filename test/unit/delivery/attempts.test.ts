@@ -11,7 +11,7 @@ import { type SendRequest, type SendResult } from '../../../services/delivery/ht
 import { type OpenDestination, type Target } from '../../../services/delivery/endpoints';
 import { systemClock } from '../../../services/delivery/clock';
 
-/** Stories of deliveries and endpoints, with a sender that answers as each story says and a clock that it moves. */
+/** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
 
 const TIERS = [10_000, 60_000, 300_000, 900_000];
 const START = Date.parse('2026-11-21T10:00:00.000Z');
@@ -23,24 +23,24 @@ type Answers = (request: SendRequest) => number | 'timeout' | { status: number; 
 
 class Story {
   readonly producer = recordingProducer();
-  /** what was given to the appender that is in no hurry */
+  /** records given to the producer for parked deliveries */
   readonly unhurried: OutRecord[] = [];
   readonly sent: { path: string; at: number }[] = [];
   readonly done: number[] = [];
   readonly released: number[] = [];
-  /** how many more may be given back to the next owner */
+  /** how many more records can be handed back to the next owner */
   releasable = Infinity;
   leaving = false;
   readonly lanes: LaneRegistry;
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
-  /** requests that wait for their answer */
+  /** requests that wait for their response */
   readonly open: { path: string; answer: (result: SendResult) => void }[] = [];
-  /** answers come at once, or when the story says so */
+  /** false: responses come immediately; true: when the story answers them */
   patient = false;
   destination: OpenDestination;
   #offset = 0;
-  /** of the destination, as known here */
+  /** known version of the destination */
   version = 1;
   readonly config = fakeProgress();
 
@@ -75,7 +75,7 @@ class Story {
     });
   }
 
-  /** A record comes. @returns when all that it causes at once has happened */
+  /** Takes a record. @returns when all of its immediate effects have happened */
   async take(change: Partial<Delivery> = {}, from: Parameters<Story['offer']>[1] = {}): Promise<void> {
     expect(this.offer(change, from)).toBe('accepted');
     await settle();
@@ -101,12 +101,12 @@ class Story {
     for (let i = 0; i < count; i++) await this.take(change);
   }
 
-  /** Time passes, for people and for lanes. */
+  /** Advances the time of people and of lanes. */
   async pass(ms: number): Promise<void> {
     await jest.advanceTimersByTimeAsync(ms);
   }
 
-  /** What was written of deliveries, oldest first: where to, and why. */
+  /** Returns the next records of deliveries, oldest first: tier and reason. */
   waits(): { tier: string; reason: string | undefined; attempt: number }[] {
     return this.producer.appends.flat().flatMap(({ topic, headers }) => {
       const decoded = decodeDelivery(headers ?? {});
@@ -178,11 +178,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Of a delivery whose window has just ended. */
+/** Returns the times of a delivery whose window has just ended. */
 const late = () => ({ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 });
 
-describe('an endpoint that fails', () => {
-  test('after so many failures in a row its circuit is open: what comes is parked, without attempts, in ever longer tiers', async () => {
+describe('a failing endpoint', () => {
+  test('failures in a row open its circuit, and further deliveries are parked in ever longer tiers without attempts', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN + 1);
@@ -197,7 +197,7 @@ describe('an endpoint that fails', () => {
       [700_000, 'retry.15m'],
     ] as const) {
       await story.pass(ms);
-      // The first to come is the probe.
+      // The first delivery is the probe.
       await story.takeSome(2);
       expect(story.waits().at(-2)).toMatchObject({ reason: 'backoff', attempt: 1 });
       expect(story.waits().at(-1)).toEqual({ tier, reason: 'circuit_open', attempt: 0 });
@@ -206,25 +206,25 @@ describe('an endpoint that fails', () => {
     expect(story.done).toHaveLength(TO_OPEN + 7);
   });
 
-  test('what waits in its lane when the circuit opens is parked too', async () => {
+  test('deliveries that wait in its lane are parked when the circuit opens', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(30);
     expect([story.open.length, story.done.length]).toEqual([20, 0]);
     for (const { answer } of story.open.slice(0, TO_OPEN)) answer(resultOf('timeout'));
-    // Some with each tick.
+    // Each tick parks some.
     await story.pass(100);
     const parked = story.waits().filter(({ reason }) => reason === 'circuit_open');
     expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
     expect(parked.length).toBeGreaterThan(0);
-    // What was tried is not kept waiting, since a crash would have it tried again.
+    // Deliveries that were tried do not take the slow producer, since a crash would repeat their attempt.
     const unhurried = story.unhurried.filter(({ topic }) => topic !== 'attempts');
     expect(unhurried.map(({ headers }) => headers?.reason)).toEqual(Array(parked.length).fill('circuit_open'));
     expect(story.done.length).toBe(TO_OPEN + parked.length);
     expect(story.open.length + parked.length).toBe(30);
   });
 
-  test('when a probe is answered, deliveries go out again', async () => {
+  test('deliveries are sent again once a probe succeeds', async () => {
     story = new Story(['/a']);
     story.answers = () => 503;
     await story.takeSome(TO_OPEN + 1);
@@ -235,9 +235,9 @@ describe('an endpoint that fails', () => {
     expect(story.events('circuit').map(({ state }) => state)).toEqual(['open', 'closed']);
   });
 
-  test('one of five URLs: the others are not held up, and it is left out', async () => {
+  test('a failing URL of five is left out and does not delay the others', async () => {
     story = new Story(['/1', '/2', '/3', '/4', '/5']);
-    // Only what all URLs refuse or fail shows that each was asked: a 2xx would settle it.
+    // Failures and rejections of all URLs show that each was asked: a 2xx would settle the attempt.
     story.answers = ({ path }) => (path === '/3' ? 'timeout' : 404);
     await story.takeSome(TO_OPEN);
     story.sent.length = 0;
@@ -252,7 +252,7 @@ describe('an endpoint that fails', () => {
     ).toBe(true);
   });
 
-  test('left out of an attempt that all others refuse, it keeps the delivery alive', async () => {
+  test('a URL left out of an attempt that all others reject keeps the delivery alive', async () => {
     story = new Story(['/good', '/bad']);
     story.answers = ({ path }) => (path === '/bad' ? 500 : 404);
     await story.takeSome(TO_OPEN);
@@ -261,7 +261,7 @@ describe('an endpoint that fails', () => {
     expect(story.sent.filter(({ path }) => path === '/bad')).toHaveLength(TO_OPEN);
   });
 
-  test('after its window, a delivery that waited for its circuit ends with that reason, although the endpoint answers', async () => {
+  test('a delivery that waited for its circuit is dead after its window, although the endpoint recovered', async () => {
     story = new Story(['/a']);
     await story.take({ ...late(), reason: 'circuit_open', hop: 9 });
     story.config.readToEnd();
@@ -270,7 +270,7 @@ describe('an endpoint that fails', () => {
     expect(story.events('dead')).toEqual([expect.objectContaining({ reason: 'circuit_open', n: 0 })]);
   });
 
-  test('after its window, a delivery that waited for Waypost alone is tried once', async () => {
+  test('a delivery that waited for Waypost alone is tried once after its window', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.take(late());
@@ -278,7 +278,7 @@ describe('an endpoint that fails', () => {
     expect(story.waits()).toEqual([{ tier: 'dead', reason: 'window_closed', attempt: 1 }]);
   });
 
-  test('after its window, a delivery that waited for Waypost alone waits for its circuit as long again as its window', async () => {
+  test('a delivery that waited for Waypost alone waits for its circuit for a second window', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN);
@@ -300,7 +300,7 @@ describe('an endpoint that fails', () => {
     expect(story.waits()).toEqual([{ tier: 'dead', reason: 'rate_limited', attempt: 0 }]);
   });
 
-  test('timeouts of a time in which this process stood still open nothing', async () => {
+  test('timeouts during a standstill of this process open no circuit', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(10);
@@ -313,7 +313,7 @@ describe('an endpoint that fails', () => {
     expect(story.sent).toHaveLength(20);
   });
 
-  test('the URL corrected meanwhile: the new one has a circuit of its own', async () => {
+  test('a corrected URL gets a new circuit', async () => {
     story = new Story(['/old']);
     story.answers = ({ path }) => (path === '/old' ? 500 : 200);
     await story.takeSome(TO_OPEN + 1);
@@ -323,7 +323,7 @@ describe('an endpoint that fails', () => {
     expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered' });
   });
 
-  test('the URL corrected while requests wait in its lane: they go to the new one', async () => {
+  test('requests that wait in the lane of a URL go to the corrected one', async () => {
     story = new Story(['/old']);
     story.patient = true;
     await story.takeSome(21);
@@ -337,7 +337,7 @@ describe('an endpoint that fails', () => {
     expect(story.done).toHaveLength(2);
   });
 
-  test('a test send is not kept from it', async () => {
+  test('a test send passes an open circuit', async () => {
     story = new Story(['/a']);
     story.answers = () => 500;
     await story.takeSome(TO_OPEN + 1);
@@ -346,8 +346,8 @@ describe('an endpoint that fails', () => {
   });
 });
 
-describe('an endpoint that asks for time', () => {
-  test('Retry-After holds back the whole lane, and one request asks when it is over', async () => {
+describe('an endpoint that sends Retry-After, or has a rate', () => {
+  test('Retry-After holds back the whole lane, and a single request follows it', async () => {
     story = new Story(['/a']);
     story.answers = () => ({ status: 429, retryAfter: '30' });
     await story.take();
@@ -364,7 +364,7 @@ describe('an endpoint that asks for time', () => {
     expect(story.open).toHaveLength(1);
   });
 
-  test('a short one only makes the lane wait', async () => {
+  test('a short Retry-After only makes the lane wait', async () => {
     story = new Story(['/a']);
     story.answers = () => ({ status: 503, retryAfter: '2' });
     await story.take();
@@ -375,7 +375,7 @@ describe('an endpoint that asks for time', () => {
     expect(story.sent).toHaveLength(4);
   });
 
-  test('a destination with a rate gets no more than that', async () => {
+  test('a destination with a rate gets no more requests than that', async () => {
     story = new Story(['/a']);
     story.destination.targets[0]!.maxPerSecond = 5;
     await story.takeSome(30);
@@ -387,15 +387,15 @@ describe('an endpoint that asks for time', () => {
   });
 });
 
-test('a process that holds many small deliveries is full by what each costs beside its body', () => {
+test('many small deliveries fill a process by their cost beside the body', () => {
   story = new Story(['/a'], {}, 64 * 1024);
   story.patient = true;
   const offered = Array.from({ length: 20 }, () => story.offer());
   expect(offered).toEqual([...Array(16).fill('accepted'), ...Array(4).fill('busy')]);
 });
 
-describe('what would end a delivery, or was decided by an older destination', () => {
-  test('waits until config was read to its end after the record came', async () => {
+describe('a decision that needs a current config', () => {
+  test('a decision that ends a delivery waits until config is read up to the time of the record', async () => {
     story = new Story(['/a'], { enabled: false });
     story.config.readToEnd();
     await story.pass(1);
@@ -414,7 +414,7 @@ describe('what would end a delivery, or was decided by an older destination', ()
     expect(story.done).toEqual([0, 1]);
   });
 
-  test('a delivery of a later version of its destination than is known here is sent once that version is known', async () => {
+  test('a delivery for a later version of its destination is sent once that version is known', async () => {
     story = new Story(['/old']);
     story.config.readToEnd();
     await story.pass(1);
@@ -427,7 +427,7 @@ describe('what would end a delivery, or was decided by an older destination', ()
     expect(story.sent.map(({ path }) => path)).toEqual(['/new']);
   });
 
-  test('is given back with its partition', async () => {
+  test('a delivery that waits for config is handed back with its partition', async () => {
     story = new Story(['/a'], { enabled: false });
     story.releasable = 1;
     story.config.readToEnd();
@@ -442,11 +442,11 @@ describe('what would end a delivery, or was decided by an older destination', ()
 });
 
 describe('a process that lost its session', () => {
-  test('gives back a record that is leaving when its turn in the lane comes, and sends nothing of it', async () => {
+  test('a revoked record is handed back in its turn, and none of its requests is sent', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(30);
-    // The partition is lost, and the deliverer has not been told yet.
+    // The partition is lost, and the deliverer does not know yet.
     story.leaving = true;
     for (const { answer } of [...story.open]) answer(resultOf(200));
     await settle();
@@ -456,8 +456,8 @@ describe('a process that lost its session', () => {
   });
 });
 
-describe('a process that stops', () => {
-  test('gives back what was not begun, waits for what was, and repeats neither', async () => {
+describe('a process that is stopping', () => {
+  test('queued deliveries are handed back, open ones are finished, and none is repeated', async () => {
     story = new Story(['/a']);
     story.patient = true;
     await story.takeSome(30);
@@ -470,7 +470,7 @@ describe('a process that stops', () => {
     expect([story.sent.length, story.deliverer.load]).toEqual([20, 0]);
   });
 
-  test('an attempt that was begun at one URL ends with it: what waits for the other is left out', async () => {
+  test('an attempt in progress at one URL ends with it and leaves out a URL that is queued', async () => {
     story = new Story(['/hangs']);
     story.patient = true;
     await story.takeSome(20);
@@ -485,7 +485,7 @@ describe('a process that stops', () => {
     expect(story.waits()).toEqual([{ tier: 'retry.10s', reason: 'backoff', attempt: 1 }]);
   });
 
-  test('what the next owner cannot be told of goes to a tier, no attempt spent', async () => {
+  test('a delivery that cannot be handed back goes to a tier without spending an attempt', async () => {
     story = new Story(['/a']);
     story.patient = true;
     story.releasable = 3;
@@ -501,7 +501,7 @@ describe('a process that stops', () => {
   });
 });
 
-test('a delivery whose event Kafka refuses for good ends all the same, and takes its next step', async () => {
+test('a delivery whose event Kafka refuses for good still takes its next step', async () => {
   story = new Story(['/a']);
   story.answers = () => 503;
   story.producer.behave = (records) => {
@@ -513,8 +513,8 @@ test('a delivery whose event Kafka refuses for good ends all the same, and takes
   expect(story.producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual(['webhooks.retry.10s']);
 });
 
-describe('forks', () => {
-  test('a second record of the same step is dropped, and done', async () => {
+describe('duplicate steps', () => {
+  test('a second record of the same step is dropped and done', async () => {
     story = new Story(['/a']);
     await story.take({ id: 'dlv_x' });
     await story.take({ id: 'dlv_x' });

@@ -5,7 +5,7 @@ import { createEncryptor, type Encryptor } from '../../../shared/config/encrypti
 import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
 
-/** Destinations opened with the keys of this process, and those that cannot be. */
+/** Destinations decrypted with the keys of this process, and others that it cannot decrypt. */
 
 const ID = 'dst_1';
 const OURS = createEncryptor([randomBytes(32)]);
@@ -48,7 +48,7 @@ function lookupOf(...versions: Destination[]) {
   };
 }
 
-test('opened with our key: where to, with what, and signed', () => {
+test('a destination encrypted with our key has URL, headers and signing secret', () => {
   expect(lookupOf(aDestination({})).lookup()).toMatchObject({
     kind: 'open',
     destination: {
@@ -63,21 +63,21 @@ test.each([
   ['a header', { header: OTHERS }],
   ['its secret', { secret: OTHERS }],
   ['everything', { owner: 'dst_2' }],
-])('sealed for others: %s, and nothing of it is of use', (_, by) => {
+])('a destination with %s encrypted for others is sealed as a whole', (_, by) => {
   const { lookup, logged } = lookupOf(aDestination(by));
   expect(lookup()).toEqual({ kind: 'sealed', version: 1, why: expect.stringContaining(`A sealed text of ${ID}`) });
   lookup();
-  // Said once, not for each delivery.
+  // Logged once, not for each delivery.
   expect(logged).toHaveLength(1);
   expect(logged[0]).toContain('destination.undecryptable');
 });
 
-test('a new version is opened anew', () => {
+test('a new version of a destination is decrypted again', () => {
   const { lookup } = lookupOf(aDestination({ secret: OTHERS }), aDestination({}));
   expect([lookup(1).kind, lookup(2).kind]).toEqual(['sealed', 'open']);
 });
 
-test('a destination whose record in config cannot be read is neither used as it was nor taken for deleted', () => {
+test('a destination with an unreadable record is neither used as it was nor taken for deleted', () => {
   const { lookup, damage } = lookupOf(aDestination({}));
   expect(lookup().kind).toBe('open');
   damage();

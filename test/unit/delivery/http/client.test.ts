@@ -4,7 +4,7 @@ import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender, type SendResult } from '../../../../services/delivery/http/client';
 import { eventually } from '../../../support/eventually';
 
-/** Against a real server on a real socket: which connections are used. */
+/** Reuse of connections, against a real server on a real socket. */
 
 let server: Server;
 let sender: Sender;
@@ -38,24 +38,24 @@ function post(path: string): Promise<SendResult> {
   return new Promise((resolve) => sender.send({ origin, path, headers: [], body: Buffer.from('{}') }, resolve));
 }
 
-test('one after another: one connection', async () => {
+test('sequential requests share one connection', async () => {
   for (let i = 0; i < 5; i++) expect(await post('/')).toMatchObject({ ok: true, answer: { status: 200 } });
   expect(opened).toBe(1);
 });
 
-test('tells how long each phase took, also of one that was given up', async () => {
+test('a result gives the duration of each phase, also for a request that timed out', async () => {
   const sent = post('/wait');
   await eventually(() => expect(waiting).toHaveLength(1));
   waiting[0]!.writeHead(200).write('first');
   const { phases, durationMs, ...result } = await sent;
   expect(result).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'body' } });
-  // Rounded each for itself.
+  // Each phase is rounded separately.
   const together = Object.values(phases!).reduce((sum, ms) => sum + ms, 0);
   expect(Math.abs(together - durationMs)).toBeLessThanOrEqual(2);
   expect(phases!.body).toBeGreaterThan(0);
 });
 
-test('the next one that is sent from within an answer uses its connection', async () => {
+test('a request sent from within a response reuses its connection', async () => {
   let left = 50;
   await new Promise<void>((resolve) => {
     const next = (): void => {
@@ -68,7 +68,7 @@ test('the next one that is sent from within an answer uses its connection', asyn
   expect(opened).toBe(1);
 });
 
-test('as many connections as requests at once, and no more for the next wave', async () => {
+test('concurrent requests open a connection each, and the next wave opens no more', async () => {
   const wave = () => {
     const all = Array.from({ length: 8 }, () => post('/wait'));
     return eventually(() => expect(waiting).toHaveLength(8)).then(() => {
@@ -81,7 +81,7 @@ test('as many connections as requests at once, and no more for the next wave', a
   expect(opened).toBe(8);
 });
 
-test('a connection that is closed with its answer is replaced, also for one that is sent from within it', async () => {
+test('a connection that closes with its response is replaced, also for a request sent from within it', async () => {
   const second = new Promise<SendResult>((resolve) => {
     void post('/close').then(() => void post('/').then(resolve));
   });
@@ -89,14 +89,14 @@ test('a connection that is closed with its answer is replaced, also for one that
   expect(opened).toBe(2);
 });
 
-test('what is beyond the part that is kept goes with its connection', async () => {
+test('a response longer than the stored part is cut off with its connection', async () => {
   const result = await post('/long');
   expect(result).toMatchObject({ ok: true, answer: { truncated: true } });
   expect(await post('/')).toMatchObject({ ok: true });
   expect(opened).toBe(2);
 });
 
-test('a request that got no answer leaves no connection behind', async () => {
+test('a request without a response leaves no connection behind', async () => {
   expect(await post('/wait')).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'headers' } });
   await eventually(
     () =>
@@ -110,7 +110,7 @@ test('a request that got no answer leaves no connection behind', async () => {
   expect(await post('/')).toMatchObject({ ok: true });
 });
 
-test('a port where nobody listens', async () => {
+test('a closed port gives a connection error', async () => {
   const port = (server.address() as AddressInfo).port;
   await new Promise((resolve) => server.close(resolve));
   const result = await new Promise<SendResult>((resolve) =>
@@ -119,25 +119,25 @@ test('a port where nobody listens', async () => {
   expect(result).toMatchObject({ ok: false, error: { code: 'connection', phase: 'connect' } });
 });
 
-/** Holds the event loop, as a process does that gets no CPU. */
+/** Blocks the event loop, as in a process that gets no CPU. */
 function standStill(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
-test('time in which this process stood still is not the endpoint’s: what has arrived is read first', async () => {
+test('after a standstill of this process, a response that has arrived is read before deadlines apply', async () => {
   const answer = post('/');
   standStill(1_500);
   expect(await answer).toMatchObject({ ok: true, answer: { status: 200 } });
 });
 
-test('a deadline that passed in a standstill is told as such', async () => {
+test('a deadline that passes during a standstill is marked as such', async () => {
   const answer = post('/wait');
   await eventually(() => expect(waiting).toHaveLength(1));
   standStill(600);
   expect(await answer).toMatchObject({ ok: false, error: { code: 'timeout' }, stoodStill: true });
 });
 
-test('and one that passed while we watched is the endpoint’s', async () => {
+test('a deadline that passes while the process runs counts against the endpoint', async () => {
   expect(await post('/wait')).not.toHaveProperty('stoodStill');
 });

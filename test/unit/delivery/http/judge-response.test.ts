@@ -14,7 +14,7 @@ function answered(status: number, retryAfter?: string): SendResult {
   return { ok: true, answer: { status, headers, body: Buffer.from('x'), truncated: false }, durationMs: 3 };
 }
 
-describe('what an answer says about the endpoint', () => {
+describe('the signal of a result', () => {
   test.each<[number, string | undefined, object]>([
     [200, undefined, { kind: 'ok' }],
     [301, undefined, { kind: 'ok' }],
@@ -30,7 +30,7 @@ describe('what an answer says about the endpoint', () => {
     [429, 'Sat, 21 Nov 2026 10:00:09 GMT', { kind: 'throttled', retryAfterMs: 9_000 }],
     [500, '7', { kind: 'failed' }],
     [600, undefined, { kind: 'failed' }],
-  ])('%d, Retry-After %s', (status, retryAfter, signal) => {
+  ])('the signal of %d with Retry-After %s', (status, retryAfter, signal) => {
     expect(judgeResponse(TARGET, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
   });
 
@@ -41,13 +41,13 @@ describe('what an answer says about the endpoint', () => {
     ['tls', 'failed'],
     ['forbidden_address', 'withdrawn'],
     ['invalid_url', 'withdrawn'],
-  ])('%s: %s', (code, kind) => {
+  ])('the error %s gives the signal %s', (code, kind) => {
     const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 3 };
     expect(judgeResponse(TARGET, result, CONTEXT).signal).toEqual({ kind });
   });
 
   test.each<ErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
-    'nothing, where we stood still meanwhile: %s',
+    'the error %s during a standstill says nothing about the endpoint',
     (code) => {
       const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
       const { signal, outcome, attempt } = judgeResponse(TARGET, result, CONTEXT);
@@ -56,7 +56,7 @@ describe('what an answer says about the endpoint', () => {
   );
 });
 
-describe('what is kept of an answer', () => {
+describe('the stored part of a response', () => {
   const path = '/services/T0000000/Zk9xQwErTyUiOp?token=s3cr3t%21t0ken';
   const staticHeaders = ['Authorization', 'Bearer abc.def.ghi', 'X-Api-Key', 'key-0123', 'X-Short', 'a'];
   const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
@@ -66,15 +66,19 @@ describe('what is kept of an answer', () => {
   };
 
   test.each<[string, string, string]>([
-    ['a static header', 'you sent key-0123', 'you sent ***'],
-    ['a credential without its scheme', '{"token":"abc.def.ghi"}', '{"token":"***"}'],
-    ['the password of Basic, decoded', '{"password":"pa55word"}', '{"password":"***"}'],
-    ['path and query', `Cannot POST ${path}`, 'Cannot POST ***'],
-    ['path and query in JSON of PHP', JSON.stringify({ path }).replaceAll('/', '\\/'), '{"path":"***"}'],
-    ['path and query, encoded', `/login?next=${encodeURIComponent(path)}`, '/login?next=***'],
-    ['a value of the query, decoded', 'token s3cr3t!t0ken is unknown', 'token *** is unknown'],
-    ['a part of the path that may be a token', 'no webhook Zk9xQwErTyUiOp', 'no webhook ***'],
-    ['not what is too short to be a secret', 'a b', 'a b'],
+    ['a static header is masked', 'you sent key-0123', 'you sent ***'],
+    ['a credential without its scheme is masked', '{"token":"abc.def.ghi"}', '{"token":"***"}'],
+    ['the decoded password of Basic is masked', '{"password":"pa55word"}', '{"password":"***"}'],
+    ['path and query are masked', `Cannot POST ${path}`, 'Cannot POST ***'],
+    [
+      'path and query with the escaped slashes of JSON from PHP are masked',
+      JSON.stringify({ path }).replaceAll('/', '\\/'),
+      '{"path":"***"}',
+    ],
+    ['encoded path and query are masked', `/login?next=${encodeURIComponent(path)}`, '/login?next=***'],
+    ['a decoded value of the query is masked', 'token s3cr3t!t0ken is unknown', 'token *** is unknown'],
+    ['a part of the path that may be a token is masked', 'no webhook Zk9xQwErTyUiOp', 'no webhook ***'],
+    ['a text too short to be a secret is not masked', 'a b', 'a b'],
   ])('%s', (_, body, expected) => {
     expect(kept(body, { 'x-echo': body })).toEqual({
       headers: { 'x-echo': expected },
@@ -87,11 +91,11 @@ describe('what is kept of an answer', () => {
     ['https://b.example/services/other?token=x', 'https://b.example/***'],
     ['https://b.example', 'https://b.example'],
     ['/login?next=/services', '***'],
-  ])('the origin alone of location %s', (location, expected) => {
+  ])('only the origin of location %s is stored', (location, expected) => {
     expect(kept('', { location }).headers).toEqual({ location: expected });
   });
 
-  test('a secret that was cut off with the end of the answer is masked', () => {
+  test('a secret that is cut off at the end of a response is masked', () => {
     expect(kept('you sent abc.def', {}, true).body).toBe('you sent ***');
     expect(kept('you sent abc.def', {}, false).body).toBe('you sent abc.def');
   });

@@ -14,7 +14,7 @@ const OK: Signal = { kind: 'ok' };
 const FAILED: Signal = { kind: 'failed' };
 const TIMEOUT: Signal = { kind: 'timeout' };
 
-/** A circuit that has just opened, at the time given. */
+/** Returns a circuit that opened at the given time. */
 function opened(at = 0): Circuit {
   const circuit = new Circuit(OPTIONS);
   for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, at);
@@ -23,13 +23,25 @@ function opened(at = 0): Circuit {
 
 describe('a circuit', () => {
   test.each<[string, Signal[], string]>([
-    ['four failures are none too many', Array<Signal>(4).fill(FAILED), 'closed'],
-    ['five in a row open it', Array<Signal>(5).fill(FAILED), 'open'],
-    ['timeouts count', Array<Signal>(5).fill({ kind: 'timeout' }), 'open'],
-    ['so does 429 that does not say for how long', Array<Signal>(5).fill({ kind: 'throttled' }), 'open'],
-    ['429 that says so holds instead', Array<Signal>(5).fill({ kind: 'throttled', retryAfterMs: 1 }), 'recovering'],
-    ['one answer among them is enough', [FAILED, FAILED, FAILED, FAILED, OK, FAILED, FAILED], 'closed'],
-    ['what was never sent says nothing', [...Array<Signal>(4).fill(FAILED), { kind: 'withdrawn' }], 'closed'],
+    ['four failures do not open it', Array<Signal>(4).fill(FAILED), 'closed'],
+    ['five failures in a row open it', Array<Signal>(5).fill(FAILED), 'open'],
+    ['five timeouts open it', Array<Signal>(5).fill({ kind: 'timeout' }), 'open'],
+    ['five 429 without Retry-After open it', Array<Signal>(5).fill({ kind: 'throttled' }), 'open'],
+    [
+      'a 429 with Retry-After holds it instead',
+      Array<Signal>(5).fill({ kind: 'throttled', retryAfterMs: 1 }),
+      'recovering',
+    ],
+    [
+      'a single success between failures keeps it closed',
+      [FAILED, FAILED, FAILED, FAILED, OK, FAILED, FAILED],
+      'closed',
+    ],
+    [
+      'a request that was never sent does not count',
+      [...Array<Signal>(4).fill(FAILED), { kind: 'withdrawn' }],
+      'closed',
+    ],
   ])('%s', (_, signals, state) => {
     const circuit = new Circuit(OPTIONS);
     for (const signal of signals) circuit.ended(circuit.began(), signal, 0);
@@ -38,7 +50,7 @@ describe('a circuit', () => {
 
   test.each<[string, [startedAt: number, endedAt: number, signal: Signal][], string]>([
     [
-      'two timeouts in silence are not enough',
+      'two timeouts do not open it',
       [
         [0, 5_000, TIMEOUT],
         [10, 5_010, TIMEOUT],
@@ -46,7 +58,7 @@ describe('a circuit', () => {
       'closed',
     ],
     [
-      'three are',
+      'three timeouts open it',
       [
         [0, 5_000, TIMEOUT],
         [10, 5_010, TIMEOUT],
@@ -55,7 +67,7 @@ describe('a circuit', () => {
       'open',
     ],
     [
-      'not where something was answered after they began: that one is slow, or fails now and then',
+      'three timeouts do not open it if a response came after they began',
       [
         [100, 4_000, OK],
         [0, 5_000, TIMEOUT],
@@ -66,7 +78,7 @@ describe('a circuit', () => {
       'closed',
     ],
     [
-      'nor where it was an error',
+      'three timeouts do not open it if an error came after they began',
       [
         [100, 4_000, FAILED],
         [0, 5_000, TIMEOUT],
@@ -76,7 +88,7 @@ describe('a circuit', () => {
       'closed',
     ],
     [
-      'those that began after the last answer count',
+      'three timeouts that began after the last response open it',
       [
         [0, 5_000, TIMEOUT],
         [0, 5_000, OK],
@@ -86,13 +98,13 @@ describe('a circuit', () => {
       ],
       'open',
     ],
-  ])('silence: %s', (_, ends, state) => {
+  ])('in silence, %s', (_, ends, state) => {
     const circuit = new Circuit(OPTIONS);
     for (const [startedAt, endedAt, signal] of ends) circuit.ended(circuit.began(), signal, endedAt, startedAt);
     expect(circuit.state).toBe(state);
   });
 
-  test('open, it lets one probe through at a time, with pauses that grow to a bound', () => {
+  test('an open circuit lets one probe through at a time, with pauses that grow to a limit', () => {
     const circuit = opened(0);
     const pauses: number[] = [];
     let now = 0;
@@ -111,7 +123,7 @@ describe('a circuit', () => {
     expect(circuit.refusal(now)).toEqual({ reason: 'circuit_open', waitMs: now });
   });
 
-  test('a probe that is answered lets a growing number through, until it is as wide as usual', () => {
+  test('a successful probe starts a recovery, in which the limit grows by one per success until the circuit closes', () => {
     const circuit = opened();
     expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('answering');
     const widths = [circuit.limit];
@@ -123,7 +135,7 @@ describe('a circuit', () => {
     expect(circuit.state).toBe('closed');
   });
 
-  test('answers to what was sent before it opened change nothing, good or bad', () => {
+  test('results of requests sent before it opened change nothing, good or bad', () => {
     const circuit = new Circuit(OPTIONS);
     const before = Array.from({ length: 7 }, () => circuit.began());
     for (const period of before.slice(0, 5)) circuit.ended(period, FAILED, 0);
@@ -134,14 +146,14 @@ describe('a circuit', () => {
     expect(circuit.state).toBe('recovering');
   });
 
-  test('one that fails again while it recovers is in the same outage', () => {
+  test('an endpoint that fails again during its recovery is in the same outage', () => {
     const circuit = opened(0);
     circuit.ended(circuit.began(), OK, 50_000);
     for (let i = 0; i < 5; i++) circuit.ended(circuit.began(), FAILED, 60_000);
     expect(circuit.refusal(61_000)).toEqual({ reason: 'circuit_open', waitMs: 61_000 });
   });
 
-  test('Retry-After holds everything back, at most so long, and then it begins with one', () => {
+  test('Retry-After holds everything back up to a maximum, and recovery then starts with one request', () => {
     const circuit = new Circuit(OPTIONS);
     circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 5_000 }, 0);
     expect(circuit.refusal(1_000)).toEqual({ reason: 'retry_after', waitMs: 4_000 });
@@ -151,13 +163,13 @@ describe('a circuit', () => {
     expect(circuit.refusal(5_000)).toEqual({ reason: 'retry_after', waitMs: 60_000 });
   });
 
-  test('a probe that was not sent after all makes room for another at once', () => {
+  test('a probe that was not sent makes room for another immediately', () => {
     const circuit = opened(0);
     circuit.ended(circuit.began(), { kind: 'withdrawn' }, 1_000);
     expect(circuit.mayProbe(1_000)).toBe(true);
   });
 
-  test('whatever is answered, never more than one probe is open, and an open circuit can be probed in time', () => {
+  test('with any results, at most one probe is open, and an open circuit gets its next probe in time', () => {
     const signal = fc.oneof(
       fc.constantFrom<Signal>(OK, FAILED, { kind: 'timeout' }, { kind: 'withdrawn' }, { kind: 'throttled' }),
       fc.record({ kind: fc.constant('throttled' as const), retryAfterMs: fc.integer({ min: 0, max: 1e9 }) }),

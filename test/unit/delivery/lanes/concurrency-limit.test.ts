@@ -5,7 +5,7 @@ import { type Signal } from '../../../../services/delivery/lanes/signal';
 const OPTIONS = { floor: 1, start: 20, ceiling: 256 };
 const OK: Signal = { kind: 'ok' };
 
-/** Rounds in full use: each fills the limit, and all of it is answered at once. @returns the time at the end */
+/** Runs rounds in full use: each fills the limit and completes all of it together. @returns the time at the end */
 function rounds(
   pace: ConcurrencyLimit,
   count: number,
@@ -22,15 +22,15 @@ function rounds(
   return now;
 }
 
-/** One that has failed once, and is as quick as the guess. */
+/** Returns a limit after one failure, with the initially guessed latency. */
 function troubled(): ConcurrencyLimit {
   const pace = new ConcurrencyLimit(OPTIONS);
   pace.ended({ kind: 'failed' }, { startedAt: 0, now: 100, inFullUse: true });
   return pace;
 }
 
-describe('the pace of an endpoint', () => {
-  test('doubles with each round while nothing has gone wrong, up to the ceiling', () => {
+describe('the concurrency limit of an endpoint', () => {
+  test('it doubles each round up to the ceiling while there is no trouble', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     const widths = [1, 2, 3, 4, 5].map((round) => {
       rounds(pace, 1, 50, round * 50);
@@ -40,7 +40,7 @@ describe('the pace of an endpoint', () => {
   });
 
   test.each<Signal>([{ kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' }])(
-    'after $kind it grows by one a round, for good',
+    'after $kind it grows by one per round from then on',
     (signal) => {
       const pace = new ConcurrencyLimit({ ...OPTIONS, start: 40 });
       pace.ended(signal, { startedAt: 0, now: 50, inFullUse: true });
@@ -51,7 +51,7 @@ describe('the pace of an endpoint', () => {
     },
   );
 
-  test('one that broke under a wide lane is led back to half of that as usual, and beyond it slowly', () => {
+  test('after breaking at a high limit, it grows normally up to half of that and slowly beyond it', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     rounds(pace, 3, 50);
     expect(pace.limit).toBe(160);
@@ -66,7 +66,7 @@ describe('the pace of an endpoint', () => {
     expect(pace.limit).toBe(256);
   });
 
-  test('one that fails at the width of its start is given as many again', () => {
+  test('an endpoint that breaks at the start limit gets the same limit again', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     pace.broke();
     pace.restart(50);
@@ -74,7 +74,7 @@ describe('the pace of an endpoint', () => {
     expect(pace.limit).toBeGreaterThanOrEqual(28);
   });
 
-  test('after an outage it grows by one a round, up to the ceiling', () => {
+  test('after an outage it grows by one per round up to the ceiling', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     pace.restart(50);
     rounds(pace, 10, 50);
@@ -84,15 +84,15 @@ describe('the pace of an endpoint', () => {
     expect(pace.limit).toBe(256);
   });
 
-  test('stays where it is while it is not in full use', () => {
+  test('it does not grow while it is not in full use', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     for (let i = 0; i < 500; i++) pace.ended(OK, { startedAt: i * 10, now: i * 10 + 5, inFullUse: false });
     expect(pace.limit).toBe(20);
   });
 
-  test('stops where more at once only makes each slower', () => {
+  test('it stops growing when more concurrency only adds latency', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
-    // An endpoint that works on 30 at a time: it doubles beyond what is good, and goes back.
+    // The endpoint works on 30 at a time: the limit doubles beyond that and goes back.
     const latency = (width: number) => 100 * Math.max(1, width / 30);
     const now = rounds(pace, 4, latency);
     expect(pace.limit).toBeLessThan(90);
@@ -101,7 +101,7 @@ describe('the pace of an endpoint', () => {
     expect(pace.limit).toBeLessThan(90);
   });
 
-  test('halves once for a wave of timeouts, and again for the next', () => {
+  test('it halves once per wave of timeouts', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     for (const kind of ['timeout', 'throttled'] as const) {
       const before = pace.limit;
@@ -111,7 +111,7 @@ describe('the pace of an endpoint', () => {
     }
   });
 
-  test('shrinks while answers take far longer than usual, not below the start, and finds its way back', () => {
+  test('it shrinks while latency is far above the usual, but not below the start, and recovers', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     let now = rounds(pace, 200, 20);
     expect(pace.limit).toBeGreaterThan(150);
@@ -122,7 +122,7 @@ describe('the pace of an endpoint', () => {
     expect(pace.growing).toBe(true);
   });
 
-  test('one slow first answer, or one quick one, does not decide what is usual', () => {
+  test('a single slow or quick response does not set the usual latency', () => {
     for (const first of [0, 800]) {
       const pace = new ConcurrencyLimit(OPTIONS);
       pace.ended(OK, { startedAt: 0, now: first, inFullUse: true });
@@ -131,9 +131,9 @@ describe('the pace of an endpoint', () => {
     }
   });
 
-  test('a busy start of our own makes no endpoint look slow afterwards', () => {
+  test('a busy start of this process makes no endpoint look slow afterwards', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
-    // It takes 100 ms, of which the clock counted 20 while the event loop stood still.
+    // A request takes 100 ms, of which the clock counted 20 because the event loop stalled.
     for (let now = 20; now <= 400; now += 20) {
       for (let k = 0; k < 40; k++) pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
     }
@@ -142,7 +142,7 @@ describe('the pace of an endpoint', () => {
     expect(pace.limit).toBe(256);
   });
 
-  test('after an outage it is as wide as at the start, and as quick as the answer that ended it', () => {
+  test('after an outage it restarts at the start limit, with the latency of the response that ended the outage', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
     for (let i = 0; i < 60; i++)
       pace.ended({ kind: 'timeout' }, { startedAt: i * 6_000, now: i * 6_000 + 5_000, inFullUse: true });
@@ -152,31 +152,34 @@ describe('the pace of an endpoint', () => {
   });
 
   test.each([
-    // jobs, ms for one, width: as it grows by one a round
+    // jobs, ms for one, width, while the limit grows by one per round
     [10_000, 100, 20, 12_283],
     [20, 100, 20, 98],
     [200_000, 100, 20, 78_125 + 10_891],
-  ])('%d jobs of %d ms at %d take about %d ms where it grows by one', (jobs, oneMs, width, expected) => {
-    const wait = troubled().drainMs(jobs, oneMs, width);
-    expect(wait / expected).toBeGreaterThan(0.93);
-    expect(wait / expected).toBeLessThan(1.07);
-  });
+  ])(
+    '%d jobs of %d ms at width %d take about %d ms while it grows by one per round',
+    (jobs, oneMs, width, expected) => {
+      const wait = troubled().drainMs(jobs, oneMs, width);
+      expect(wait / expected).toBeGreaterThan(0.93);
+      expect(wait / expected).toBeLessThan(1.07);
+    },
+  );
 
   test.each([
     [20, 100, 20, 100],
     [140, 100, 20, 300],
     [10_000, 100, 20, 368 + 3_814],
-  ])('%d jobs of %d ms at %d take about %d ms where it doubles', (jobs, oneMs, width, expected) => {
+  ])('%d jobs of %d ms at width %d take about %d ms while it doubles', (jobs, oneMs, width, expected) => {
     const wait = new ConcurrencyLimit(OPTIONS).drainMs(jobs, oneMs, width);
     expect(wait / expected).toBeGreaterThan(0.99);
     expect(wait / expected).toBeLessThan(1.01);
   });
 
-  test('it does not count on places that others hold', () => {
+  test('the estimate does not count on places that others hold', () => {
     expect(new ConcurrencyLimit(OPTIONS).drainMs(100, 100, 4)).toBe(2_500);
   });
 
-  test('whatever happens, the limit stays between floor and ceiling, and a longer queue never takes less time', () => {
+  test('with any results, the limit stays between floor and ceiling, and a longer queue never takes less time', () => {
     const signal = fc.constantFrom<Signal>(OK, { kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' });
     const step = fc.tuple(signal, fc.integer({ min: 0, max: 6_000 }), fc.integer({ min: 0, max: 500 }), fc.boolean());
     fc.assert(

@@ -31,7 +31,7 @@ interface Given extends Job {
   name: string;
 }
 
-/** Lanes that share a pool, and what became of their jobs. */
+/** Creates lanes that share sockets, and records the fate of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   const process = { saturated: false, stoodStillMs: 0 };
   const around: LaneContext = {
@@ -63,7 +63,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   return { lane: newLane(), newLane, around, changes, started, names, refused, job };
 }
 
-/** Opens its circuit at the time given. */
+/** Opens the lane's circuit at the given time. */
 function fail(lane: Lane, job: (name: string) => Given, now: number): void {
   for (let i = 0; i < 5; i++) {
     const failing = job(`failing${String(i)}`);
@@ -73,7 +73,7 @@ function fail(lane: Lane, job: (name: string) => Given, now: number): void {
 }
 
 describe('a lane', () => {
-  test('of what waits it lets go of the jobs whose records are leaving, and of no others', () => {
+  test('clearing a lane refuses the queued jobs of revoked records, and no others', () => {
     const { lane, around, names, refused, job } = setUp();
     const isRevoking = { isRevoking: false };
     for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: isRevoking }), 0);
@@ -90,7 +90,7 @@ describe('a lane', () => {
     expect(names()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('starts as many as it may have open, queues what it drains in time, and starts those as places come free', () => {
+  test('a lane starts jobs up to its limit, queues the jobs it drains in time, and starts them as places come free', () => {
     const { lane, names, job } = setUp({ ceiling: 4 });
     const jobs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => job(name));
     expect(jobs.map((j) => lane.offer(j, 0))).toEqual(['started', 'started', 'started', 'started', 'queued', 'queued']);
@@ -100,21 +100,21 @@ describe('a lane', () => {
     expect([lane.active, lane.queued]).toEqual([4, 1]);
   });
 
-  test('a healthy burst is queued, however much larger than the lane it is', () => {
+  test('a burst for a healthy endpoint is queued, however large', () => {
     const { lane, job } = setUp({ maxQueuedBytes: 1e9, start: 20, ceiling: 64, maxWaitMs: 10_000 });
     const offers = Array.from({ length: 4_000 }, (_, i) => lane.offer(job(String(i)), 0));
     expect(offers.filter((offer) => typeof offer === 'object')).toEqual([]);
   });
 
-  test('a hung endpoint makes it full by the age of its oldest request, before anything has timed out', () => {
+  test('the age of the oldest open request makes the lane of a hung endpoint full before any timeout', () => {
     const { lane, job } = setUp({ ceiling: 4 });
     for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name), 0);
     expect(lane.offer(job('e'), 100)).toBe('queued');
-    // Four places, each held for 3 s by now: two more would wait (2 / 4) x 3 s.
+    // Four places, each held for 3 s so far: two more jobs would wait (2 / 4) x 3 s.
     expect(lane.offer(job('f'), 3_000)).toEqual({ reason: 'lane_full', waitMs: 1_500 });
   });
 
-  test('takes no more memory than it leaves free, and retries take half of that', () => {
+  test('a lane takes no more memory than it leaves free, and retries take half of that', () => {
     const { lane, newLane, job } = setUp({ start: 1, maxQueuedBytes: 100 });
     lane.offer(job('a'), 0);
     expect(lane.offer(job('b', { bytes: 40, due: true }), 0)).toBe('queued');
@@ -126,7 +126,7 @@ describe('a lane', () => {
     expect(other.offer(job('g', { bytes: 40 }), 0)).toBe('queued');
   });
 
-  test('first attempts go first, and due retries still get every fourth place', () => {
+  test('first attempts start first, and due retries still get every fourth place', () => {
     const { lane, started, names, job } = setUp({ start: 1, maxWaitMs: 1e9, ceiling: 1 });
     lane.offer(job('running'), 0);
     for (let i = 0; i < 8; i++) {
@@ -138,14 +138,14 @@ describe('a lane', () => {
     expect(started).toHaveLength(17);
   });
 
-  test('a fresh job is not sent away for the sake of a backlog of retries', () => {
+  test('a backlog of retries does not divert a first attempt', () => {
     const { lane, job } = setUp({ start: 1, ceiling: 1, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
     lane.offer(job('running'), 0);
     while (lane.offer(job('due', { due: true }), 0) === 'queued');
     expect(lane.offer(job('fresh'), 0)).toBe('queued');
   });
 
-  test('a job that is taken out of the queue is never started', () => {
+  test('a job that is removed from the queue is never started', () => {
     const { lane, names, around, job } = setUp({ start: 1 });
     const [a, b] = [job('a'), job('b')];
     lane.offer(a, 0);
@@ -157,11 +157,11 @@ describe('a lane', () => {
     expect([lane.active, lane.queued, around.queued, around.sockets.used]).toEqual([0, 0, { count: 0, bytes: 0 }, 0]);
   });
 
-  test('an endpoint that falls silent is sent no more than tells whether it hangs, and all again with its first answer', () => {
+  test('a silent endpoint gets only enough requests to detect that it hangs, and all again after its first response', () => {
     const { lane, started, job } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
     for (let i = 0; i < 2; i++) lane.offer(job('first'), 0);
     for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
-    // Two that are open say nothing for longer than is usual: one more may go, three are asked in all.
+    // Two open requests are silent for longer than usual: one more may start, so that three are open.
     expect([lane.active, lane.queued]).toEqual([3, 19]);
     lane.tick(4_000);
     expect(lane.active).toBe(3);
@@ -169,7 +169,7 @@ describe('a lane', () => {
     expect([lane.active, lane.queued]).toEqual([20, 1]);
   });
 
-  test('silence ends as it began: each timeout in it takes its place away, and the last opens the circuit', () => {
+  test('each timeout in silence takes a place away, and the last one opens the circuit', () => {
     const { lane, started, refused, job, changes } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
     for (let i = 0; i < 3; i++) lane.offer(job('open'), 0);
     for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
@@ -180,7 +180,7 @@ describe('a lane', () => {
     expect([changes, refused.length, lane.active]).toEqual([['opened: timeout'], 20, 0]);
   });
 
-  test('when its circuit opens everything that waits is given back', () => {
+  test('all queued jobs are refused when the circuit opens', () => {
     const { lane, job, refused, changes } = setUp();
     const open = Array.from({ length: 4 }, (_, i) => job(`open${String(i)}`));
     for (const j of open) lane.offer(j, 0);
@@ -194,7 +194,7 @@ describe('a lane', () => {
     expect(lane.offer(job('later'), 502)).toMatchObject({ reason: 'circuit_open', waitMs: expect.any(Number) });
   });
 
-  test('what an open circuit gives back leaves some with each tick, and what is left goes on where it answers before', () => {
+  test('an open circuit refuses some queued jobs with each tick, and the rest continue if the endpoint recovers first', () => {
     const { lane, started, job, refused, around, names } = setUp({ start: 4, ceiling: 4, maxWaitMs: 60_000 });
     for (let i = 0; i < 24; i++) lane.offer(job('waits'), 0);
     around.shedBudget.left = 0;
@@ -213,13 +213,13 @@ describe('a lane', () => {
     expect(lane.offer(job('retry', { due: true }), 2_000)).toMatchObject({ reason: 'circuit_open' });
     expect(started).toHaveLength(begun);
     lane.tick(2_000);
-    // The probe is the first of those that wait; nothing else goes before its answer, and then the next of them.
+    // The first queued job is the probe. Nothing else starts before its result, and then the next job does.
     expect(names().slice(begun)).toEqual(['waits']);
     lane.ended(started.at(-1)!, 2_010, OK);
     expect([names().slice(begun), refused.length]).toEqual([['waits', 'waits'], 14]);
   });
 
-  test('a hung endpoint costs its open requests, then one probe at a time; when it answers it is given 1, 2, 3 …', () => {
+  test('a hung endpoint costs its open requests and then one probe at a time, and gets 1, 2, 3 … when it answers', () => {
     const { lane, started, job, changes } = setUp({
       start: 20,
       ceiling: 64,
@@ -254,15 +254,15 @@ describe('a lane', () => {
   });
 
   test.each<[string, Signal, number]>([
-    ['failures opened it while it was wide: it is led back slowly', FAILED, 4],
-    ['timeouts did: they have made it narrow themselves', TIMEOUT, 8],
+    ['a wide lane whose circuit opened by failures recovers slowly', FAILED, 4],
+    ['a wide lane whose circuit opened by timeouts recovers normally, since the timeouts narrowed it', TIMEOUT, 8],
   ])('%s', (_, signal, widthThen) => {
     const { lane, started, job } = setUp({ start: 2, circuit: { ...OPTIONS.circuit, recoveredAt: 2 } });
     let now = 0;
     const endAll = (how: Signal) => {
       for (const each of started.splice(0)) lane.ended(each, now, how);
     };
-    /** More wait than there are places, and what is open ends together. */
+    /** Queues more jobs than there are places, and ends all open ones together. */
     const round = (how: Signal) => {
       while (lane.queued < 20 && typeof lane.offer(job('x'), now) === 'string');
       now += 10;
@@ -277,7 +277,7 @@ describe('a lane', () => {
     expect(lane.limit).toBe(widthThen);
   });
 
-  test('Retry-After holds back the whole lane: what can wait waits, what cannot is given back', () => {
+  test('Retry-After holds back the whole lane, and jobs that cannot wait that long are refused', () => {
     const { lane, job, names, refused, around } = setUp({ start: 1 });
     const [a, b] = [job('a'), job('b')];
     lane.offer(a, 0);
@@ -297,7 +297,7 @@ describe('a lane', () => {
     expect(lane.offer(job('f'), 60_520)).toBe('queued');
   });
 
-  test('after a timeout the newest of what waits leaves, as far as it cannot be started in good time; after a failure not', () => {
+  test('a timeout refuses the newest jobs that cannot start in good time, and a failure refuses none', () => {
     for (const [answer, leaves] of [
       [TIMEOUT, true],
       [FAILED, false],
@@ -313,19 +313,19 @@ describe('a lane', () => {
     }
   });
 
-  test('a rate is kept by the clock, and what would wait too long for it is sent away', () => {
+  test('a rate is kept by the clock, and jobs that would wait too long for it are refused', () => {
     const { lane, job, started } = setUp({ start: 100, ceiling: 100, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
     lane.rateLimit.set(20, 0);
     const offers = Array.from({ length: 50 }, (_, i) => lane.offer(job(String(i)), 0));
     expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20);
-    // 20 wait in the lane, and 28 were sent away before it.
+    // 20 jobs wait in the lane, and 28 were diverted before this one.
     expect(offers.at(-1)).toEqual({ reason: 'rate_limited', waitMs: 2_450 });
     for (let now = 0; now <= 500; now += 20) lane.tick(now);
     expect(started.length).toBeGreaterThanOrEqual(10);
     expect(started.length).toBeLessThanOrEqual(13);
   });
 
-  test('a test send goes past queue, circuit and hold, and its answer counts', () => {
+  test('a test send bypasses queue, circuit and Retry-After, and its result counts', () => {
     const { lane, job, changes } = setUp({ start: 1 });
     fail(lane, job, 0);
     const test = job('test', { urgent: true });
@@ -334,7 +334,7 @@ describe('a lane', () => {
     expect(changes).toEqual(['opened: failed', 'answering: ok']);
   });
 
-  test('a hung lane does not keep a small one from its places, with a full pool', () => {
+  test('with all sockets taken, a hung lane does not keep a small one from its places', () => {
     const { newLane, job, started } = setUp({ start: 50, ceiling: 50, maxWaitMs: 1e9, maxQueuedBytes: 1e9 }, 20);
     const [hung, small] = [newLane(), newLane()];
     for (let i = 0; i < 100; i++) hung.offer(job('hung'), 0);
@@ -347,7 +347,10 @@ describe('a lane', () => {
 });
 
 describe('a burst for a healthy endpoint, in virtual time', () => {
-  /** All at once; what is sent away comes back from its tier. @returns when the last one ended, and the hops of each */
+  /**
+   * Offers all jobs together; diverted ones return from their tier. @returns the time of the last end, and the hops of
+   * each job
+   */
   function play(count: number, latencyMs: (open: number) => number, options: Partial<LaneOptions>) {
     const { lane } = setUp({ start: 20, ceiling: 256, maxWaitMs: 10_000, maxQueuedBytes: 1e9, ...options });
     const agenda = new Map<number, (() => void)[]>();
@@ -395,13 +398,13 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
     return { now, most: Math.max(...hops), mean: hops.reduce((a, b) => a + b, 0) / count };
   }
 
-  test('10,000 at 100 ms: hardly slower than at the ceiling all the time, with a hop at most', () => {
+  test('10,000 jobs at 100 ms take hardly longer than at the ceiling throughout, with at most one hop', () => {
     const { now, most } = play(10_000, () => 100, {});
     expect(now).toBeLessThan(1.2 * (10_000 / 256) * 100);
     expect(most).toBeLessThanOrEqual(1);
   });
 
-  test('10,000 for one that works on 20 at a time: few hops, and not much longer than it must take', () => {
+  test('10,000 jobs for an endpoint that works on 20 at a time take few hops, and not much longer than necessary', () => {
     const { now, mean } = play(10_000, (open) => 100 * Math.max(1, open / 20), {});
     expect(now).toBeLessThan(1.5 * (10_000 / 20) * 100);
     expect(mean).toBeLessThan(2);
@@ -427,7 +430,7 @@ describe('lanes under any load', () => {
     fc.record({ do: fc.constant('remove' as const), nth: fc.nat(100) }),
   );
 
-  test('every job is started once, refused once, removed or still queued; no bound is passed; and all drain in the end', () => {
+  test('every job is started once, refused once, removed or still queued, no limit is exceeded, and all lanes drain in the end', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 250 }), fc.option(fc.integer({ min: 1, max: 100 })), (steps, rate) => {
         const { newLane, around, started, refused, job } = setUp({}, 7);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RateLimit } from '../../../../services/delivery/lanes/rate-limit';
 
-/** How many begin when somebody asks every `stepMs` for so long, as often as it is allowed. */
+/** Returns how many requests begin if one is tried every `stepMs`, as often as allowed, for this time. */
 function begun(rate: RateLimit, { from, forMs, stepMs }: { from: number; forMs: number; stepMs: number }): number {
   let count = 0;
   for (let now = from; now < from + forMs; now += stepMs) {
@@ -13,8 +13,8 @@ function begun(rate: RateLimit, { from, forMs, stepMs }: { from: number; forMs: 
   return count;
 }
 
-describe('a rate', () => {
-  test('without one, everything may begin at once', () => {
+describe('a rate limit', () => {
+  test('without a rate, everything may begin immediately', () => {
     const rate = new RateLimit();
     for (let i = 0; i < 1_000; i++) {
       expect(rate.has(0)).toBe(true);
@@ -28,7 +28,7 @@ describe('a rate', () => {
     [1, 10_000, 10],
     [10, 10_000, 100],
     [1_000, 2_000, 2_000],
-  ])('%d a second for %d ms: %d', (perSecond, forMs, expected) => {
+  ])('a rate of %d per second for %d ms allows %d requests', (perSecond, forMs, expected) => {
     const rate = new RateLimit();
     rate.set(perSecond, 0);
     const count = begun(rate, { from: 0, forMs, stepMs: 20 });
@@ -36,13 +36,13 @@ describe('a rate', () => {
     expect(count).toBeLessThanOrEqual(expected * 1.1 + 1);
   });
 
-  test('what was not used is saved for a tenth of a second, no more', () => {
+  test('unused requests are saved up for a tenth of a second, and no longer', () => {
     const rate = new RateLimit();
     rate.set(100, 0);
     expect(begun(rate, { from: 60_000, forMs: 1, stepMs: 1 })).toBe(10);
   });
 
-  test('says how long so many will take, and a change holds at once', () => {
+  test('it estimates the time for a number of requests, and applies a change immediately', () => {
     const rate = new RateLimit();
     rate.set(10, 0);
     expect(rate.waitMs(11, 0)).toBe(1_000);
@@ -52,7 +52,7 @@ describe('a rate', () => {
     expect(rate.waitMs(11, 0)).toBe(0);
   });
 
-  test('no second sees more than its number and the burst', () => {
+  test('no second exceeds the rate and the burst', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 500 }),

@@ -6,7 +6,7 @@ import { type Target } from '../../../../services/delivery/endpoints';
 const TIERS = [10_000, 60_000];
 const WAITING = 1_500;
 
-/** Lanes of a process whose event loop is busy, and a clock to be set. */
+/** Creates the lanes of a process with a busy event loop, and a settable clock. */
 function setUp() {
   const clock = { at: 0, saturated: true, stoodStillMs: 0, now: () => clock.at, stop: () => undefined };
   const ticks: (() => void)[] = [];
@@ -64,8 +64,8 @@ function target(lane: string, maxPerSecond?: number): Target {
   };
 }
 
-describe('a busy process is overloaded', () => {
-  test('where enough waits for endpoints that answer at once', () => {
+describe('the overload of a busy process', () => {
+  test('enough jobs for endpoints that answer quickly overload it', () => {
     const { lanes, clock, offer } = setUp();
     offer(target('quick'), WAITING);
     expect(lanes.overloaded).toBe(true);
@@ -73,7 +73,7 @@ describe('a busy process is overloaded', () => {
     expect(lanes.overloaded).toBe(false);
   });
 
-  test('not by what waits for endpoints that have fallen silent: they would hold up all the others', () => {
+  test('jobs for silent endpoints do not overload it, since they would hold up all others', () => {
     const { lanes, clock, offer, tick } = setUp();
     for (let i = 0; i < 50; i++) offer(target(`hung${String(i)}`), WAITING / 50 + 20);
     clock.at = 600;
@@ -82,7 +82,7 @@ describe('a busy process is overloaded', () => {
     expect(lanes.overloaded).toBe(false);
   });
 
-  test('nor by what is to be sent away, some with each tick, since their circuits have opened', () => {
+  test('jobs that open circuits refuse with each tick do not overload it', () => {
     const { lanes, clock, started, offer } = setUp();
     const hung = Array.from({ length: 50 }, (_, i) => target(`hung${String(i)}`));
     for (const each of hung) offer(each, WAITING / 50 + 40);
@@ -96,7 +96,7 @@ describe('a busy process is overloaded', () => {
     expect(lanes.overloaded).toBe(false);
   });
 
-  test('nor by what waits for slow ones, or for a rate', () => {
+  test('jobs that wait for slow endpoints or for a rate do not overload it', () => {
     const { lanes, clock, started, offer, tick } = setUp();
     const slow = Array.from({ length: 100 }, (_, i) => target(`slow${String(i)}`));
     for (const each of slow) offer(each, 1);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SocketShares, type Kind, type Share } from '../../../../services/delivery/lanes/socket-shares';
 
-/** Lanes that want as many places as they can get, and what they were given. */
+/** Lanes that want as many places as possible, and the places they got. */
 class Crowd {
   readonly pool: SocketShares;
   readonly seats: Share[] = [];
@@ -13,7 +13,7 @@ class Crowd {
     this.pool = new SocketShares(options);
   }
 
-  /** A lane that begins whatever it is given, and waits again at once while it still wants. */
+  /** A lane that uses each place it gets, and queues again immediately while it wants more. */
   add(wants: (kind: Kind) => number = () => Infinity): number {
     const lane = this.seats.length;
     const left = { fresh: wants('fresh'), due: wants('due') };
@@ -45,14 +45,14 @@ class Crowd {
   }
 }
 
-describe('the pool', () => {
-  test('one lane alone gets all but the reserve', () => {
+describe('the sockets of a process', () => {
+  test('a single lane gets all places but the reserve', () => {
     const crowd = new Crowd({ total: 100, reserve: 10 });
     crowd.fill(crowd.add());
     expect(crowd.pool.used).toBe(90);
   });
 
-  test('the reserve is for those below their share', () => {
+  test('the reserve is for lanes below their share', () => {
     const crowd = new Crowd({ total: 100, reserve: 10 });
     const [hung, quiet] = [crowd.add(), crowd.add()];
     crowd.fill(hung);
@@ -61,7 +61,7 @@ describe('the pool', () => {
     expect(crowd.pool.used).toBe(100);
   });
 
-  test('places that come free go in turn to those that wait, until each has its share', () => {
+  test('free places go to waiting lanes round robin, until each has its share', () => {
     const crowd = new Crowd({ total: 100, reserve: 0 });
     const first = crowd.add();
     crowd.fill(first);
@@ -72,7 +72,7 @@ describe('the pool', () => {
     for (const { held } of crowd.seats) expect(Math.abs(held - 20)).toBeLessThanOrEqual(4);
   });
 
-  test('of the places that come free, one in four goes to a due retry', () => {
+  test('one free place in four goes to a due retry', () => {
     const crowd = new Crowd({ total: 1, reserve: 0 });
     const [holder, fresh, due] = [crowd.add(), crowd.add(), crowd.add()];
     crowd.fill(holder);
@@ -86,7 +86,7 @@ describe('the pool', () => {
     ]);
   });
 
-  test('one that wants none any more is passed over', () => {
+  test('a lane that does not want a place any more is passed over', () => {
     const crowd = new Crowd({ total: 1, reserve: 0 });
     const [holder, gone, next] = [crowd.add(), crowd.add(() => 0), crowd.add(() => 1)];
     crowd.fill(holder);
@@ -110,7 +110,7 @@ describe('the pool', () => {
     expect(looks(10_000)).toBeLessThanOrEqual(1.1 * looks(10));
   });
 
-  test('whatever lanes do: never beyond the total, nobody beyond its share while others wait, and nobody starves', () => {
+  test('with any load, the total and the shares are never exceeded while others wait, and no lane starves', () => {
     const action = fc.record({
       lane: fc.nat(7),
       what: fc.constantFrom('take', 'fresh', 'due', 'release', 'release', 'leave'),
@@ -133,7 +133,7 @@ describe('the pool', () => {
           expect(pool.used).toBe(seats.reduce((sum, { held }) => sum + held, 0));
           expect(seats.every(({ held, waits }) => held >= 0 && waits >= 0)).toBe(true);
         }
-        // Whoever has most gives one back, again and again: everybody who has none and waits gets one.
+        // The lane with the most places gives one back again and again: each waiting lane without places gets one.
         const waiting = seats.flatMap(({ held, waits }, lane) => (held === 0 && waits > 0 ? [lane] : []));
         const from = crowd.begun.length;
         for (let i = 0; i < 40 * total && pool.used > 0; i++) {
