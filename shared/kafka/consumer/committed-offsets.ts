@@ -37,7 +37,7 @@ export async function readCommitted(options: {
   });
 }
 
-/** Returns the ends of partitions by id, as far as they are known within a second: one without a leader must not delay others. */
+/** Returns the ends of partitions by id that are known within a second. A partition without a leader delays no other. */
 export async function readEnds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, number>> {
   const ends = new Map<string, number>();
   const topics = new Set(places.map(({ topic }) => topic));
