@@ -16,7 +16,7 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
   'services/delivery': { phrases: 28, openings: 21 },
   'services/retry': { phrases: 1, openings: 1 },
   'services/audiences': { phrases: 1, openings: 1 },
-  'services/control': { phrases: 25, openings: 18 },
+  'services/control': { phrases: 1, openings: 1 },
   shared: { phrases: 1, openings: 1 },
   deploy: { phrases: 1, openings: 1 },
   cli: { phrases: 1, openings: 1 },
@@ -24,5 +24,5 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
   clients: { phrases: 1, openings: 1 },
   examples: { phrases: 1, openings: 1 },
   tools: { phrases: 1, openings: 1 },
-  test: { phrases: 21, openings: 11 },
+  test: { phrases: 9, openings: 4 },
 };
