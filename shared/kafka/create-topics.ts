@@ -136,7 +136,13 @@ export async function findDifferences(
 }
 
 function explain(error: unknown, replication: number): string {
-  const inner = (error as { errors?: unknown[] } | null)?.errors?.[0] ?? error;
+  const errors = (error as { errors?: { type?: string; topic?: string }[] } | null)?.errors ?? [];
+  // Kafka hides a topic from a user who may not describe it: an existing topic can be among these.
+  const refused = errors.filter(({ type }) => type === 'TOPIC_AUTHORIZATION_FAILED').map(({ topic }) => topic);
+  if (refused.length > 0) {
+    return `this user may not describe or create ${refused.join(', ')} (TOPIC_AUTHORIZATION_FAILED). Create the topics that are missing, and grant the rights that \`npm run acls\` prints`;
+  }
+  const inner = errors.find(({ type }) => type !== 'TOPIC_ALREADY_EXISTS') ?? error;
   const type = (inner as { type?: unknown } | null)?.type;
   if (type === 'INVALID_REPLICATION_FACTOR') {
     return `there are fewer than ${String(replication)} brokers; set WAYPOST_REPLICATION to the number of replicas`;

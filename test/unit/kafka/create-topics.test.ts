@@ -1,6 +1,7 @@
-import { type Admin } from 'kafkajs';
-import { findDifferences } from '../../../shared/kafka/create-topics';
-import { CONFIG, PROFILES, TOMBSTONES_MS, topicSpecs } from '../../../shared/kafka/topics';
+import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
+import { createTopics, findDifferences } from '../../../shared/kafka/create-topics';
+import { CONFIG, PROFILES, TOMBSTONES_MS, type TopicSpec, topicSpecs } from '../../../shared/kafka/topics';
+import { createLog } from '../../../shared/telemetry/log';
 
 const DAY_MS = 86_400_000;
 const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(({ cleanup }) => cleanup === 'compact');
@@ -30,4 +31,46 @@ test.each([
   const found = await findDifferences(adminOf(tombstonesMs), { prefix: '', partitions: 2, replication: 1 }, compacted);
   expect(found.map(({ topic }) => topic)).toEqual(topics);
   expect(found.every(({ setting, wants }) => setting === 'delete.retention.ms' && wants === String(DAY_MS))).toBe(true);
+});
+
+/** Creates two topics on a broker that refuses them with these errors. */
+function refused(errors: Record<string, string>): Promise<void> {
+  const failures = Object.entries(errors).map(([topic, type]) => {
+    const error = new KafkaJSProtocolError(new Error('a text of kafkajs'));
+    return Object.assign(error, { type, topic });
+  });
+  const admin = {
+    listTopics: () => Promise.resolve([]),
+    createTopics: () => Promise.reject(new KafkaJSAggregateError('Topic creation errors', failures)),
+  };
+  const specs = ['messages', 'messages.limited'].map((name): TopicSpec => ({
+    name,
+    partitions: 'one',
+    cleanup: 'delete',
+    retentionMs: DAY_MS,
+  }));
+  const log = createLog('test', 'silent');
+  return createTopics(admin as unknown as Admin, { prefix: 'p.', specs, partitions: 1, replication: 3, log });
+}
+
+test('without the right to create a topic, the error names every such topic and the command that prints the rights', async () => {
+  const errors = { 'p.messages': 'TOPIC_AUTHORIZATION_FAILED', 'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED' };
+  await expect(refused(errors)).rejects.toMatchObject({
+    code: 'cannot_start',
+    message: expect.stringMatching(/describe or create p\.messages, p\.messages\.limited .*npm run acls/),
+  });
+});
+
+test('a topic that another process has just created does not hide the error of the other topic', async () => {
+  const errors = { 'p.messages': 'TOPIC_ALREADY_EXISTS', 'p.messages.limited': 'TOPIC_AUTHORIZATION_FAILED' };
+  await expect(refused(errors)).rejects.toMatchObject({
+    message: expect.stringMatching(/describe or create p\.messages\.limited /),
+  });
+});
+
+test('with fewer brokers than replicas, the error names the setting', async () => {
+  const errors = { 'p.messages': 'INVALID_REPLICATION_FACTOR' };
+  await expect(refused(errors)).rejects.toMatchObject({
+    message: expect.stringContaining('fewer than 3 brokers; set WAYPOST_REPLICATION'),
+  });
 });
