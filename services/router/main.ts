@@ -41,9 +41,13 @@ run('router', log, async (onFatal) => {
   const router = new Router({ config, producer, windowMs, now: Date.now, log, onRoom, onDecidable, onFatal });
   observeRouter(router, () => health.consumption?.deferred ?? 0);
   await warmDedupWindow(kafka, router, { name: 'router-recall', log, onFatal });
-  const on = { onRecord: router.onRecord.bind(router), onLeaving: router.onRevoking.bind(router), onFatal };
-  const consume = { group: 'router', topics: [MESSAGES], ...on };
-  const consumption = (health.consumption = await kafka.consume(consume));
+  const consumption = (health.consumption = await kafka.consume({
+    group: 'router',
+    topics: [MESSAGES],
+    onRecord: router.onRecord.bind(router),
+    onRevoking: router.onRevoking.bind(router),
+    onFatal,
+  }));
 
   return {
     async stop(deadlineMs) {
