@@ -70,7 +70,7 @@ export class TopicQueues {
     }
     for (const [partition, leader] of metadata.leaders.entries()) {
       const queue = (this.queues[partition] ??= new PartitionQueue(this.name, partition));
-      if (queue.leader === NO_NODE) queue.backoff.retry();
+      if (queue.leader === NO_NODE && leader !== NO_NODE) queue.backoff.retry();
       queue.leader = leader;
     }
     const isMisplaced = this.#unplaced.some(({ record }) => !this.#has(record));

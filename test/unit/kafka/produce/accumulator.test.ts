@@ -231,6 +231,20 @@ describe('a blocked partition', () => {
     expect(sent(accumulator, now).map(shown)).toEqual([['0:held,late']]);
   });
 
+  test('a partition is blocked after a second without a leader, however often metadata repeats that', () => {
+    const { accumulator, put, learn } = start({ divert: true });
+    const leaders = [-1, BROKER_A, BROKER_A, BROKER_A];
+    learn(leaders, 0);
+    put('held', { key: keyOf(0) });
+    for (let now = 0; now <= 2_000; now += 50) {
+      for (const request of sent(accumulator, now)) accumulator.answered(request, [OK], now);
+      learn(leaders, now);
+    }
+    expect([...accumulator.blocked(2_000)]).toHaveLength(1);
+    put('late', { key: keyOf(0) }, 2_000);
+    expect(sent(accumulator, 2_000).map(shown)).toEqual([['1:late']]);
+  });
+
   test('a record that may have been written stays in its blocked partition', () => {
     const { accumulator, put } = start({ divert: true });
     const now = block(accumulator, put, TIMED_OUT);
