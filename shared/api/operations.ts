@@ -935,8 +935,8 @@ export type Calls = {
     /** Requests that got 429; null before the retained period */
     limited: number | null;
   })[];
-  /** Requests that got 429 since then, by source id. Sources without any are omitted */
-  limitedBySource: Record<string, number>;
+  /** Requests that got 429 since then, by source id. Sources without any are omitted. Absent if your token lacks the right sources:read */
+  limitedBySource?: Record<string, number>;
 };
 
 export type About = {

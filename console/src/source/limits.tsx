@@ -96,7 +96,7 @@ function Limited({ source }: { source: string }) {
   const may = useMay('GET /overview/calls');
   const query = { since: sinceOf(DAY_MS, Date.now()) };
   const read = useRead('GET /overview/calls', { query }, { every: LOOK_AGAIN_MS, keep: true, enabled: may });
-  const limited = read.data?.data.limitedBySource[source] ?? 0;
+  const limited = read.data?.data.limitedBySource?.[source] ?? 0;
   if (!read.data || read.error) return null;
   return (
     <Text size="sm" role="status">

@@ -33,6 +33,11 @@ export const RIGHTS: readonly Right[] = RESOURCES.flatMap(
 /** Roles in ascending order of power. */
 const RANK: Record<Role, number> = { read_only: 0, operator: 1, admin: 2 };
 
+/** @param rights undefined: all that the role allows */
+export function hasRight(rights: readonly string[] | undefined, right: Right): boolean {
+  return rights === undefined || rights.includes(right);
+}
+
 export function mayAct(role: Role, needed: Role): boolean {
   return RANK[role] >= RANK[needed];
 }

@@ -6,7 +6,7 @@ import { methodNotAllowed, noSuchPath, Problem } from './problem';
 import { type AuditContext, auditAction } from '../audit/audit-actions';
 import { type Access, credentialsOf, identify } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
-import { mayAct } from '../auth/rights';
+import { hasRight, mayAct } from '../auth/rights';
 import { readJson } from './json-body';
 import { type Method } from './operation';
 import { type OperationId, operationOf, type OPERATIONS, rightsFor } from './operations';
@@ -137,8 +137,8 @@ function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identit
   if (!mayAct(actor.role, needed)) {
     throw new Problem('forbidden', `This requires the role ${needed}; your token has ${actor.role}`);
   }
-  const missing = rights && rightsFor(id).filter((right) => !rights.includes(right));
-  if (missing && missing.length > 0) {
+  const missing = rightsFor(id).filter((right) => !hasRight(rights, right));
+  if (missing.length > 0) {
     throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
   }
 }

@@ -50,7 +50,8 @@ export const calls = z.strictObject({
       limited: count.nullable().meta({ description: 'Requests that got 429; null before the retained period' }),
     }),
   ),
-  limitedBySource: z.record(z.string(), count).meta({
-    description: 'Requests that got 429 since then, by source id. Sources without any are omitted',
+  limitedBySource: z.record(z.string(), count).optional().meta({
+    description:
+      'Requests that got 429 since then, by source id. Sources without any are omitted. Absent if your token lacks the right sources:read',
   }),
 });

@@ -1,5 +1,6 @@
 import { ALERTS_ID } from '../../../shared/model/config';
 import { CallCounts } from './call-counts';
+import { hasRight } from '../auth/rights';
 import { type ControlContext } from '../context';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
@@ -27,7 +28,7 @@ export function overviewHandlers({ config, history, kafka, limited, now }: Contr
         series: seriesOf(steps),
       });
     },
-    'GET /overview/calls': async ({ query: { since }, res }) => {
+    'GET /overview/calls': async ({ query: { since }, identity: { rights }, res }) => {
       const nowMs = now().getTime();
       const span = spanOf(since, nowMs);
       const series = await calls.count(span, nowMs);
@@ -35,7 +36,7 @@ export function overviewHandlers({ config, history, kafka, limited, now }: Contr
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
-        limitedBySource: limited.bySource(span.sinceMs, nowMs),
+        ...(hasRight(rights, 'sources:read') && { limitedBySource: limited.bySource(span.sinceMs, nowMs) }),
       });
     },
   };

@@ -1,3 +1,4 @@
+import supertest from 'supertest';
 import { CallCounts } from '../../../../services/control/overview/call-counts';
 import { LimitedCalls } from '../../../../services/control/overview/limited-calls';
 import { limitedRecord } from '../../../../shared/model/limited-requests';
@@ -106,4 +107,19 @@ it('GET /overview/calls counts the requests over the limit by source', async () 
   const { body } = await control.call('get', '/overview/calls');
   expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
   expect((await control.call('get', '/overview/calls?since=0')).body.limitedBySource).toEqual(body.limitedBySource);
+});
+
+it.each([
+  { rights: ['overview:read'], shown: undefined },
+  { rights: ['overview:read', 'sources:read'], shown: { src_1: 2 } },
+])('a token with the rights $rights gets the counts by source: $shown', async ({ rights, shown }) => {
+  const control = await controlUnderTest();
+  control.clock.now = new Date(Date.now() + MINUTE);
+  const record = limitedRecord(control.clock.now, new Map([['src_1', 2]]));
+  control.memory.append([{ topic: 'messages.limited', key: null, ...record }]);
+  const { body: token } = await control.call('post', '/tokens').send({ name: 'Narrow', role: 'read_only', rights });
+  const asked = supertest(control.app).get('/api/v1/overview/calls').set('Authorization', `Bearer ${token.token}`);
+  const { body } = await asked;
+  expect(body.series.length).toBeGreaterThan(0);
+  expect(body.limitedBySource).toEqual(shown);
 });
