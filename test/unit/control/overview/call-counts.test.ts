@@ -79,6 +79,18 @@ describe('the counts of calls', () => {
     expect(limited.bySource(2 * DAY + 2 * MINUTE, now)).toEqual({});
   });
 
+  it('a minute counts all limited calls, but names only its most limited sources', () => {
+    const many = new LimitedCalls();
+    const flood = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]));
+    for (let second = 0; second < 60; second++) {
+      many.add(record(JSON.stringify({ at: '', sources: flood }), 2 * DAY + second * 1_000));
+    }
+    expect(many.count(2 * DAY, MINUTE)).toBe(60 * (10_000 + 50 * 8));
+    const named = Object.entries(many.bySource(2 * DAY, now));
+    expect(named.length).toBeLessThanOrEqual(200);
+    expect(named.filter(([, count]) => count === 540)).toHaveLength(50);
+  });
+
   it('calls older than the retention are null and not 0', async () => {
     const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, stepMs: DAY }, now);
