@@ -7,20 +7,20 @@ import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { connectKafka } from '../../shared/kafka/client';
-import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
-import { loadSettings, requireSecretKeys } from '../../shared/service/settings';
+import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { NameResolver } from './http/resolver';
 import { Deliverer } from './handler';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
 import { type CircuitTransition, LaneRegistry } from './lanes/registry';
-import { LoopClock } from './loop-clock';
 import { observeDelivery } from './metrics';
 import { circuitRecord } from './outcome';
 import { Sender } from './http/client';
 import { Endpoints } from './endpoints';
+import { StallClock } from './stall-clock';
 import { circuitTurned } from './telemetry';
 
 /** Sends each delivery to each of its open URLs, and writes the outcomes to Kafka. */
@@ -41,7 +41,6 @@ run('delivery', log, async (fatal) => {
   const settings = loadSettings(process.env);
   log.level = settings.WAYPOST_LOG_LEVEL;
   const encryptor = createEncryptor(requireSecretKeys(settings));
-  const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS);
   const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_DELIVERY_HEALTH_PORT];
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
   const health = new ConsumerHealth();
@@ -51,15 +50,15 @@ run('delivery', log, async (fatal) => {
   const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
   health.trouble = watchKey(config, encryptor, log);
   const { producer, parking } = await openAppenders(kafka, tiersMs);
-  const sender = new Sender({ timeoutMs, guard, names: new NameResolver(timeoutMs, settings.WAYPOST_DNS_SERVERS) });
+  const clock = new StallClock();
+  const sender = openSender(settings, clock);
   const lanes = new LaneRegistry({
     lane: laneOptions(tiersMs),
     pool: SOCKETS,
     keepMs: keepLaneMs(tiersMs),
-    clock: new LoopClock(),
+    clock,
     // A process may use the part of a rate that corresponds to its part of the destination's shards.
-    rateShare: (id, shards) =>
-      shareOf(shardKeys(id, shards), (key) => health.consumption?.owns(WEBHOOKS, key) ?? false),
+    rateShare: (id, shards) => shareOf(shardKeys(id, shards), health.consumption),
     onCircuit: (turn) => tellOfCircuit(turn, producer),
   });
   const deliverer = new Deliverer({
@@ -94,6 +93,7 @@ run('delivery', log, async (fatal) => {
       lanes.stop();
       // Requests still open after another URL's 2xx are recorded too.
       await sender.close();
+      clock.stop();
       await Promise.all([producer.close(1_000), parking.close(1_000)]);
       await config.stop();
       await kafka.close();
@@ -118,12 +118,19 @@ async function openAppenders(
   };
 }
 
+function openSender(settings: Settings, clock: StallClock): Sender {
+  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_ALLOWED_NETWORKS, WAYPOST_DNS_SERVERS } = settings;
+  const guard = createAddressGuard(WAYPOST_ALLOWED_NETWORKS);
+  return new Sender({ timeoutMs, guard, names: new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS), clock });
+}
+
 function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer): void {
   circuitTurned(log, turn);
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
 /** Returns the owned part of these shards, at least one: records read before their partition moved are still sent. */
-function shareOf(keys: string[], owns: (key: string) => boolean): number {
-  return Math.max(1, keys.filter(owns).length) / keys.length;
+function shareOf(keys: string[], consumption: Consumption | undefined): number {
+  const owned = keys.filter((key) => consumption?.owns(WEBHOOKS, key));
+  return Math.max(1, owned.length) / keys.length;
 }

@@ -4,7 +4,7 @@ import { NameResolver } from '../../services/delivery/http/resolver';
 import { Deliverer } from '../../services/delivery/handler';
 import { LaneRegistry } from '../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { LoopClock } from '../../services/delivery/loop-clock';
+import { StallClock } from '../../services/delivery/stall-clock';
 import { Sender } from '../../services/delivery/http/client';
 import { Endpoints } from '../../services/delivery/endpoints';
 import { decide } from '../../services/router/decide';
@@ -136,13 +136,13 @@ async function startDelivery(): Promise<void> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  const clock = new LoopClock();
+  const clock = new StallClock();
   const lanes = new LaneRegistry({
     ...{ lane: laneOptions(TIERS), pool: SOCKETS, keepMs: keepLaneMs(TIERS), clock },
     ...{ rateShare: () => 1, onCircuit: () => undefined },
   });
   const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
-  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000) });
+  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000), clock });
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
     ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
@@ -155,6 +155,7 @@ async function startDelivery(): Promise<void> {
     await reading.stop(10_000);
     lanes.stop();
     await sender.close();
+    clock.stop();
     await Promise.all([producer.close(1_000), config.stop()]);
   });
 }

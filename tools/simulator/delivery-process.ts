@@ -1,7 +1,7 @@
 import { Deliverer, type Limits } from '../../services/delivery/handler';
 import { type LaneOptions } from '../../services/delivery/lanes/lane';
 import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
-import { LoopClock } from '../../services/delivery/loop-clock';
+import { StallClock } from '../../services/delivery/stall-clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { circuitRecord } from '../../services/delivery/outcome';
@@ -63,8 +63,9 @@ export class DeliveryProcess {
     const recoveredAt = lane.circuit.recoveredAt;
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
+    const clock = new StallClock(time);
     const lanes = (this.#lanes = new LaneRegistry({
-      ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock: new LoopClock(time), rateShare: () => 1 },
+      ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock, rateShare: () => 1 },
       onCircuit: (turn) => {
         this.crowd.circuit(turn.target.origin, turn.state);
         around.onCircuit(turn);
@@ -72,7 +73,7 @@ export class DeliveryProcess {
       },
     }));
     const sender = new SimulatedSender({
-      ...{ time, timeoutMs: settings.timeoutMs, endpoint: around.endpoint },
+      ...{ time, clock, timeoutMs: settings.timeoutMs, endpoint: around.endpoint },
       began: (request) => this.#began(request),
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });

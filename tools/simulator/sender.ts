@@ -1,4 +1,4 @@
-import { StallClock } from '../../services/delivery/stall-clock';
+import { type StallClock } from '../../services/delivery/stall-clock';
 import { type SendRequest, type SendResult } from '../../services/delivery/http/client';
 import { type Clock } from '../../services/delivery/clock';
 import { type Random } from '../harness/random';
@@ -31,6 +31,7 @@ interface Exchange extends Request {
 
 export interface SenderOptions {
   time: Clock & { at(ms: number, act: () => void): void };
+  clock: Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
   timeoutMs: number;
   endpoint: (origin: string) => Endpoint;
   began: (request: Request) => void;
@@ -41,22 +42,20 @@ export interface SenderOptions {
 export class SimulatedSender {
   /** in order of their deadlines */
   readonly #open = new Set<Exchange>();
-  readonly #awake: StallClock;
 
   constructor(private readonly options: SenderOptions) {
     const { time, timeoutMs } = options;
     const sweepMs = Math.min(SWEEP_MS, Math.ceil(timeoutMs / 10));
-    this.#awake = new StallClock(time.steadyMs());
     // After reading responses, as in the real sender.
     time.every(sweepMs, () => time.at(time.steadyMs(), () => this.#sweep()));
   }
 
   send({ origin, headers }: SendRequest, done: (result: SendResult) => void): void {
-    const { time, began } = this.options;
+    const { time, clock, began } = this.options;
     const endpoint = this.options.endpoint(origin);
     const deliveryId = headers[headers.indexOf('webhook-id') + 1] ?? '';
     const at = time.steadyMs();
-    const exchange: Exchange = { deliveryId, origin, endpoint, at, begunAt: this.#awake.now(at), done };
+    const exchange: Exchange = { deliveryId, origin, endpoint, at, begunAt: clock.deadlineNow(at), done };
     this.#open.add(exchange);
     endpoint.open++;
     began(exchange);
@@ -67,10 +66,9 @@ export class SimulatedSender {
   }
 
   #sweep(): void {
-    const { timeoutMs, time } = this.options;
+    const { timeoutMs, clock } = this.options;
     const message = `no complete answer within ${String(timeoutMs)} ms`;
-    this.#awake.beat(time.steadyMs());
-    const oldest = this.#awake.now(time.steadyMs()) - timeoutMs;
+    const oldest = clock.deadlineNow() - timeoutMs;
     for (const exchange of this.#open) {
       if (exchange.begunAt > oldest) break;
       this.#end(exchange, { kind: 'hangs' }, { code: 'timeout', phase: 'headers', message });
@@ -90,7 +88,7 @@ export class SimulatedSender {
     } else {
       this.options.ended(exchange, false);
       const refused = { code: 'connection' as const, phase: 'connect' as const, message: 'refused' };
-      const stoodStill = this.#awake.stoodStillSince(exchange.begunAt, now);
+      const stoodStill = this.options.clock.stoodStillSince(exchange.begunAt);
       exchange.done({ ok: false, error: error ?? refused, durationMs, stoodStill });
     }
   }

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
 import { CompactingMap } from '../../../shared/service/compacting-map';
-import { StallClock } from '../stall-clock';
+import { type StallClock } from '../stall-clock';
 import {
   createConnector,
   ForbiddenAddressError,
@@ -56,16 +56,23 @@ export type SendResult = (
   | { ok: false; error: UrlError; stoodStill?: boolean }
 ) & { durationMs: number; phases?: Phases };
 
+export interface SenderOptions {
+  timeoutMs: number;
+  guard: AddressGuard;
+  names: NameResolver;
+  /** stopped by the caller, after `close` */
+  clock: Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
+}
+
 export class Sender {
   readonly #origins = new Map<string, ConnectionPool>();
   /** in order of deadline, since all have the same timeout */
   readonly #inFlight = new CompactingMap<Exchange, true>();
   readonly #connect: Connect;
   readonly #sweep: NodeJS.Timeout;
-  readonly #awake = new StallClock(performance.now());
   #idleSweepAt = 0;
 
-  constructor(private readonly options: { timeoutMs: number; guard: AddressGuard; names: NameResolver }) {
+  constructor(private readonly options: SenderOptions) {
     this.#connect = createConnector(options);
     // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
@@ -80,7 +87,7 @@ export class Sender {
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const origin = this.#origin(request.origin);
     let returned = false;
-    const exchange: Exchange = new Exchange(this.#awake, (result, complete) => {
+    const exchange: Exchange = new Exchange(this.options.clock, (result, complete) => {
       this.#inFlight.delete(exchange);
       if (complete) origin.giveBack(connection, exchange.startedAt);
       else origin.drop(connection);
@@ -125,8 +132,7 @@ export class Sender {
 
   #sweepOnce(): void {
     const now = performance.now();
-    this.#awake.beat(now);
-    const oldest = this.#awake.now(now) - this.options.timeoutMs;
+    const oldest = this.options.clock.deadlineNow(now) - this.options.timeoutMs;
     for (const exchange of this.#inFlight.keys()) {
       if (exchange.begunAt > oldest) break;
       exchange.expire(this.options.timeoutMs);
@@ -146,7 +152,7 @@ const TOO_LONG = new Error('the answer is longer than what is kept');
 
 /** One request and its response. */
 class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting {
-  /** by the stall clock */
+  /** by the stall clock's `deadlineNow` */
   readonly begunAt: number;
   socket: Socket | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -158,11 +164,11 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
 
   /** @param done `complete`: the whole response was received, so the connection can be used again */
   constructor(
-    private readonly awake: StallClock,
+    private readonly clock: SenderOptions['clock'],
     private readonly done: (result: SendResult, complete: boolean) => void,
   ) {
     super();
-    this.begunAt = awake.now(this.startedAt);
+    this.begunAt = clock.deadlineNow(this.startedAt);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -218,7 +224,7 @@ class Exchange extends PhaseTimer implements Dispatcher.DispatchHandler, Waiting
   }
 
   #failed(error: UrlError): void {
-    const stoodStill = this.awake.stoodStillSince(this.begunAt, performance.now());
+    const stoodStill = this.clock.stoodStillSince(this.begunAt);
     this.#end({ ok: false, error, durationMs: this.#elapsed(), ...(stoodStill ? { stoodStill } : {}) });
   }
 

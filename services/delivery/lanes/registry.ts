@@ -1,12 +1,12 @@
 import { type CircuitState } from './circuit';
 import { Lane, type LaneContext, type LaneOptions } from './lane';
-import { type LoopClock } from '../loop-clock';
+import { type StallClock } from '../stall-clock';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './signal';
 import { type Target } from '../endpoints';
 import { systemClock, type Clock } from '../clock';
 
-/** Creates lanes when they are first needed, drops them when long unused, and holds the clock that they share. */
+/** Creates lanes when they are first needed, and drops them when long unused. */
 
 const SWEEP_MS = 30_000;
 /** As fine as the stall clock's own tick allows: a rate of 1,000 per second begins twenty at a time. */
@@ -44,7 +44,7 @@ export interface LaneRegistryOptions {
   pool: SocketSharesOptions;
   /** ms after which an unused lane is dropped */
   keepMs: number;
-  clock: Pick<LoopClock, 'now' | 'saturated' | 'stoodStillMs' | 'stop'>;
+  clock: Pick<StallClock, 'now' | 'saturated' | 'stoodStillMs'>;
   /** default: the machine's */
   time?: Clock;
   /** part of a destination's rate that this process may use, above 0 to 1: other processes have its other shards */
@@ -127,7 +127,6 @@ export class LaneRegistry {
 
   stop(): void {
     for (const stop of this.#stops) stop();
-    this.options.clock.stop();
   }
 
   #tick(): void {

@@ -52,7 +52,7 @@ class Story {
       lane: laneOptions(TIERS),
       pool: { total: 100, reserve: 10 },
       keepMs: keepLaneMs(TIERS),
-      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0, stop: () => undefined },
+      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0 },
       rateShare: () => 1,
       onCircuit: record,
     });

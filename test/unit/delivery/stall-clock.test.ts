@@ -1,44 +1,92 @@
 import fc from 'fast-check';
 import { StallClock } from '../../../services/delivery/stall-clock';
+import { type Clock } from '../../../services/delivery/clock';
 
-/** A clock that beat at these real times, in ms since it was made. */
-function after(...beats: number[]): StallClock {
-  const clock = new StallClock(0);
-  for (const beat of beats) clock.beat(beat);
+/** A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0 to 1) as work. */
+function setUp() {
+  const at = { steadyMs: 0, busyMs: 0 };
+  let act: () => void = () => undefined;
+  const time: Clock = {
+    wallMs: () => at.steadyMs,
+    brokerMs: () => at.steadyMs,
+    steadyMs: () => at.steadyMs,
+    busyMs: () => at.busyMs,
+    every: (_, tick) => {
+      act = tick;
+      return () => undefined;
+    },
+  };
+  const clock = new StallClock(time);
+  const tick = (ms: number, busy = 0) => {
+    at.steadyMs += ms;
+    at.busyMs += ms * busy;
+    act();
+  };
+  return { clock, at, tick };
+}
+
+/** Returns a clock that ticked at these real times, read at `realNow`; ms since construction. */
+function after(ticks: number[], realNow: number): StallClock {
+  const { clock, at, tick } = setUp();
+  for (const real of ticks) tick(real - at.steadyMs);
+  at.steadyMs = realNow;
   return clock;
 }
 
-describe('the time that a process was there', () => {
+describe('the time for estimates of latency', () => {
+  test('stops while the event loop is stalled, and counts for how long', () => {
+    const { clock, at, tick } = setUp();
+    tick(10, 0.1);
+    tick(200, 1);
+    expect([clock.now(), clock.stoodStillMs]).toEqual([25, 185]);
+    at.steadyMs += 80;
+    // Not counted yet: it may still turn out to be a stall.
+    expect(clock.now() + clock.stoodStillMs).toBe(290);
+  });
+
+  test.each<[string, number, number, number, boolean]>([
+    ['saturated after ten short turns of work', 10, 10, 1, true],
+    ['saturated after one long turn of work', 1, 150, 1, true],
+    ['not saturated after one long turn of waiting', 1, 150, 0.2, false],
+    ['not saturated by turns that leave a tenth of the time', 10, 10, 0.9, false],
+  ])('the event loop is %s', (_, turns, ms, busy, saturated) => {
+    const { clock, tick } = setUp();
+    for (let i = 0; i < turns; i++) tick(ms, busy);
+    expect(clock.saturated).toBe(saturated);
+  });
+});
+
+describe('the time for deadlines', () => {
   test.each<[string, number[], number, number]>([
-    ['is the real one while it beats', [100, 200, 300], 350, 350],
-    ['also where the loop is busy, or deadlines would not be kept', [400, 800, 1_250], 1_700, 1_700],
-    ['hardly counts a standstill', [100, 8_100], 8_150, 650],
-    ['nor one that is only about to be noticed', [100], 8_100, 600],
-  ])('%s', (_, beats, realNow, expected) => {
-    expect(after(...beats).now(realNow)).toBe(expected);
+    ['is the real time while the process runs', [100, 200, 300], 350, 350],
+    ['is the real time in a busy loop too, so that deadlines are kept', [400, 800, 1_250], 1_700, 1_700],
+    ['counts only the first 500 ms of a standstill', [100, 8_100], 8_150, 650],
+    ['counts only the first 500 ms of a standstill before the next tick', [100], 8_100, 600],
+  ])('%s', (_, ticks, realNow, expected) => {
+    expect(after(ticks, realNow).deadlineNow()).toBe(expected);
   });
 
   test.each<[string, number[], number, number, boolean]>([
-    ['no standstill', [100, 200], 0, 300, false],
-    ['one while it was under way', [100, 8_100, 8_200], 50, 8_250, true],
-    ['one that is only about to be noticed', [100], 50, 8_100, true],
-    ['one that was over just before it began', [100, 8_100, 8_200], 300, 8_300, true],
-    ['one that was over long before', [100, 8_100, 8_500, 8_900, 9_300], 1_700, 9_400, false],
-  ])('what began at a time met %s', (_, beats, began, realNow, expected) => {
-    expect(after(...beats).stoodStillSince(began, realNow)).toBe(expected);
+    ['does not meet a standstill if there was none', [100, 200], 0, 300, false],
+    ['meets a standstill while it is under way', [100, 8_100, 8_200], 50, 8_250, true],
+    ['meets a standstill that no tick has shown yet', [100], 50, 8_100, true],
+    ['meets a standstill that ended just before it began', [100, 8_100, 8_200], 300, 8_300, true],
+    ['does not meet a standstill that ended long before', [100, 8_100, 8_500, 8_900, 9_300], 1_700, 9_400, false],
+  ])('a request %s', (_, ticks, began, realNow, expected) => {
+    expect(after(ticks, realNow).stoodStillSince(began)).toBe(expected);
   });
 
-  test('never goes back, and never runs ahead', () => {
+  test('never goes back, and never runs ahead of the real time', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ ms: fc.nat(3_000), beat: fc.boolean() })), (steps) => {
-        const clock = new StallClock(0);
-        let [real, before] = [0, 0];
-        for (const { ms, beat } of steps) {
-          real += ms;
-          if (beat) clock.beat(real);
-          const now = clock.now(real);
+      fc.property(fc.array(fc.record({ ms: fc.nat(3_000), ticks: fc.boolean() })), (steps) => {
+        const { clock, at, tick } = setUp();
+        let before = 0;
+        for (const { ms, ticks } of steps) {
+          if (ticks) tick(ms);
+          else at.steadyMs += ms;
+          const now = clock.deadlineNow();
           expect(now).toBeGreaterThanOrEqual(before);
-          expect(now).toBeLessThanOrEqual(real);
+          expect(now).toBeLessThanOrEqual(at.steadyMs);
           before = now;
         }
       }),

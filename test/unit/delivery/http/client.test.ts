@@ -2,12 +2,14 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender, type SendResult } from '../../../../services/delivery/http/client';
+import { StallClock } from '../../../../services/delivery/stall-clock';
 import { eventually } from '../../../support/eventually';
 
 /** Reuse of connections, against a real server on a real socket. */
 
 let server: Server;
 let sender: Sender;
+let clock: StallClock;
 let opened = 0;
 const waiting: ServerResponse[] = [];
 
@@ -23,12 +25,14 @@ beforeEach(async () => {
   });
   server.on('connection', () => opened++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  sender = new Sender({ timeoutMs: 1_000, guard: () => undefined, names: new NameResolver(1_000) });
+  clock = new StallClock();
+  sender = new Sender({ timeoutMs: 1_000, guard: () => undefined, names: new NameResolver(1_000), clock });
 });
 
 afterEach(async () => {
   for (const response of waiting) response.destroy();
   await sender.close();
+  clock.stop();
   server.closeAllConnections();
   server.close();
 });

@@ -8,7 +8,7 @@ const WAITING = 1_500;
 
 /** Creates the lanes of a process with a busy event loop, and a settable clock. */
 function setUp() {
-  const clock = { at: 0, saturated: true, stoodStillMs: 0, now: () => clock.at, stop: () => undefined };
+  const clock = { at: 0, saturated: true, stoodStillMs: 0, now: () => clock.at };
   const ticks: (() => void)[] = [];
   const time = {
     wallMs: () => clock.at,
