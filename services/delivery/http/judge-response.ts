@@ -3,7 +3,7 @@ import { type ErrorCode, type Outcome, type UrlAttempt } from '../../../shared/m
 import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
 import { redact, redactLocation } from './redact';
 import { type EndpointResponse, type SendResult } from './client';
-import { type Signal } from '../lanes/signal';
+import { type Signal } from '../lanes/types';
 import { type Target } from '../endpoints';
 
 /** Judges a result for the record and for the lane, and decides how much of the response is stored. */

@@ -1,5 +1,4 @@
-import { type Refusal } from './types';
-import { type Signal } from './signal';
+import { type Refusal, type Signal } from './types';
 
 /**
  * Decides whether an endpoint may be asked at all. Pure, one per URL; `now` is the stall clock's.

@@ -1,4 +1,4 @@
-import { type Signal } from './signal';
+import { type Signal } from './types';
 
 /**
  * Learns from results how many concurrent requests an endpoint bears, and how long a request takes. Pure.

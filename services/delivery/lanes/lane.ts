@@ -1,11 +1,10 @@
 import { CompactingMap } from '../../../shared/service/compacting-map';
 import { Circuit, type CircuitOptions, type Period } from './circuit';
-import { type Job, type Offer, type Refusal } from './types';
+import { type Job, type Offer, type Refusal, type Signal } from './types';
 import { kindOf, LaneQueue, type Queued } from './queue';
 import { ConcurrencyLimit, type ConcurrencyOptions } from './concurrency-limit';
 import { type Kind, type SocketShares, type Share } from './socket-shares';
 import { RateLimit } from './rate-limit';
-import { type Signal } from './signal';
 
 /**
  * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues of delivery. They

@@ -2,7 +2,7 @@ import { type CircuitState } from './circuit';
 import { Lane, type LaneContext, type LaneOptions } from './lane';
 import { type StallClock } from '../stall-clock';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
-import { type Signal } from './signal';
+import { type Signal } from './types';
 import { type Target } from '../endpoints';
 import { systemClock, type Clock } from '../clock';
 

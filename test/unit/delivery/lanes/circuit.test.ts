@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Circuit, type CircuitOptions } from '../../../../services/delivery/lanes/circuit';
-import { type Signal } from '../../../../services/delivery/lanes/signal';
+import { type Signal } from '../../../../services/delivery/lanes/types';
 
 const OPTIONS: CircuitOptions = {
   failuresToOpen: 5,

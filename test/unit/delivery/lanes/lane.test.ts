@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { type Job, type Refusal } from '../../../../services/delivery/lanes/types';
+import { type Job, type Refusal, type Signal } from '../../../../services/delivery/lanes/types';
 import { Lane, type LaneContext, type LaneOptions } from '../../../../services/delivery/lanes/lane';
 import { SocketShares } from '../../../../services/delivery/lanes/socket-shares';
 import { park } from '../../../../shared/model/schedule';
-import { type Signal } from '../../../../services/delivery/lanes/signal';
 
 const OPTIONS: LaneOptions = {
   floor: 1,
