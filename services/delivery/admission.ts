@@ -5,15 +5,17 @@ import { type Lookup, type Target } from './endpoints';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 
-export type Admission =
-  | { kind: 'try'; open: Target[] }
-  /** its destination is disabled or deleted: no further attempt */
-  | { kind: 'cancel'; reason: 'destination_deleted' | 'destination_disabled' }
-  | { kind: 'bury'; reason: 'window_closed' | 'rejected' | Refusal['reason'] }
-  /** goes to a tier without an attempt */
-  | { kind: 'hold'; reason: HoldReason; wait: Wait };
+export type Admission = { kind: 'try'; open: Target[] } | NotTried;
 
-type HoldReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
+/** A step of a delivery that ends without an attempt. */
+export type NotTried =
+  /** its destination is disabled or deleted: no further attempt */
+  | { kind: 'cancelled'; reason: 'destination_deleted' | 'destination_disabled' }
+  | { kind: 'dead'; reason: 'window_closed' | 'rejected' | Refusal['reason'] }
+  /** goes to a tier without an attempt */
+  | { kind: 'diverted'; reason: DivertReason; wait: Wait };
+
+type DivertReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
 
 export interface Timing {
   nowMs: number;
@@ -39,20 +41,20 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
 
 /** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
 export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
-  if (lookup.kind === 'deleted') return { kind: 'cancel', reason: 'destination_deleted' };
+  if (lookup.kind === 'deleted') return { kind: 'cancelled', reason: 'destination_deleted' };
   if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', timing);
   if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', timing);
 
   const { destination } = lookup;
   const { nowMs, tiersMs, windowMs } = timing;
-  if (!destination.enabled && !delivery.test) return { kind: 'cancel', reason: 'destination_disabled' };
+  if (!destination.enabled && !delivery.test) return { kind: 'cancelled', reason: 'destination_disabled' };
 
   const open = destination.targets.filter((target) => !delivery.closed.includes(target.hash));
-  if (open.length === 0) return { kind: 'bury', reason: 'rejected' };
+  if (open.length === 0) return { kind: 'dead', reason: 'rejected' };
   if (delivery.test) return { kind: 'try', open };
 
   if (destination.paused) return hold(delivery, 'paused', timing);
-  if (isOver(delivery, nowMs)) return { kind: 'bury', reason: endOf(delivery) };
+  if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
   if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
     const { notBefore } = delivery;
     const expiresAt = lastReturnAt(delivery.expiresAt, windowMs);
@@ -66,7 +68,7 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
  * delivery was made with a later version of its destination.
  */
 export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Admission): boolean {
-  if (kind === 'cancel' || kind === 'bury') return true;
+  if (kind === 'cancelled' || kind === 'dead') return true;
   return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }
 
@@ -79,7 +81,7 @@ function isOver(delivery: Delivery, nowMs: number): boolean {
 }
 
 /** Returns why a delivery ends with its window. If it was never tried, the reason is the endpoint's wait. */
-function endOf({ attempt, reason }: Delivery): Extract<Admission, { kind: 'bury' }>['reason'] {
+function endOf({ attempt, reason }: Delivery): Extract<Admission, { kind: 'dead' }>['reason'] {
   return attempt === 0 && isEndpointWait(reason) ? reason : 'window_closed';
 }
 
@@ -91,10 +93,10 @@ function isEndpointWait(reason: string | undefined): reason is Refusal['reason']
  * Waits without an attempt, longer with each hop, so that a long hold costs few appends. A delivery that is held by
  * intent ends with its window. A delivery that this process cannot send is owed an attempt.
  */
-function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission {
+function hold(delivery: Delivery, reason: DivertReason, timing: Timing): NotTried {
   const { nowMs, tiersMs, windowMs } = timing;
   const isLate = nowMs > delivery.expiresAt;
-  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) return { kind: 'bury', reason: 'window_closed' };
+  if (isLate && (reason === 'paused' || isOver(delivery, nowMs))) return { kind: 'dead', reason: 'window_closed' };
   const expiresAt = lastReturnAt(isLate ? delivery.expiresAt + windowMs : delivery.expiresAt, windowMs);
   const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
@@ -104,9 +106,9 @@ function hold(delivery: Delivery, reason: HoldReason, timing: Timing): Admission
  * Returns the delivery through the shortest tier to another process, because this one is stopping and cannot hand it
  * back.
  */
-export function handOver({ nowMs, tiersMs }: Timing): Admission & { kind: 'hold' } {
+export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'diverted' } {
   const tierMs = Math.min(...tiersMs);
-  return { kind: 'hold', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
+  return { kind: 'diverted', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
 }
 
 const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
@@ -122,17 +124,17 @@ export function divert(
   delivery: Delivery,
   refusals: readonly [Refusal, ...Refusal[]],
   { nowMs, tiersMs, windowMs }: Timing,
-): Exclude<Admission, { kind: 'try' }> {
+): NotTried {
   const { attempt, expiresAt } = delivery;
   const { reason, waitMs: expectedWaitMs } = refusals.reduce((a, b) => (b.waitMs < a.waitMs ? b : a));
-  const end = { kind: 'bury', reason: attempt === 0 ? reason : 'window_closed' } as const;
+  const end = { kind: 'dead', reason: attempt === 0 ? reason : 'window_closed' } as const;
   if (isOver(delivery, nowMs)) return end;
   const endsAt = nowMs > expiresAt ? expiresAt + windowMs : expiresAt;
   const frame = { nowMs, expiresAt: lastReturnAt(endsAt, windowMs), tiersMs: parkTiers(tiersMs) };
   const next = park({ ...frame, expectedWaitMs, round: ROUND[reason] });
-  return next.kind === 'closed' ? end : { kind: 'hold', reason, wait: next };
+  return next.kind === 'closed' ? end : { kind: 'diverted', reason, wait: next };
 }
 
-function waitOrEnd(reason: HoldReason, next: Next): Exclude<Admission, { kind: 'try' }> {
-  return next.kind === 'closed' ? { kind: 'bury', reason: 'window_closed' } : { kind: 'hold', reason, wait: next };
+function waitOrEnd(reason: DivertReason, next: Next): NotTried {
+  return next.kind === 'closed' ? { kind: 'dead', reason: 'window_closed' } : { kind: 'diverted', reason, wait: next };
 }

@@ -8,7 +8,7 @@ import { admit, type Admission, divert, type Timing } from './admission';
 import { type Job, type Refusal, type Signal } from './lanes/types';
 import { type Lane } from './lanes/lane';
 import { type LaneRegistry } from './lanes/registry';
-import { concludeAttempt, lateEvent, recordsOf, type DeliveryInHand, type AttemptResult } from './outcome';
+import { concludeAttempt, lateEvent, type DeliveryInHand, type AttemptResult, type StepOutcome } from './outcome';
 import { buildRequest } from './http/request';
 import { Attempt } from './attempt';
 import { type SendRequest, type SendResult } from './http/client';
@@ -35,11 +35,8 @@ export interface AttemptsOptions {
 
 /** Receives the result of an attempt: exactly one call of `concluded` or `again` for each `try`. */
 interface Listener {
-  /**
-   * Takes the records to write, after which the delivery's own record is done.
-   * @param refused set if no lane accepted it and nothing was tried
-   */
-  concluded(held: DeliveryInHand, record: OpenRecord, outcome: OutRecord[], refused?: Admission): void;
+  /** the step has ended: once its outcome is written, the delivery's own record is done */
+  concluded(held: DeliveryInHand, record: OpenRecord, outcome: StepOutcome, nowMs: number): void;
   /** a request that ended after its delivery was settled */
   late(event: OutRecord): void;
   /** decide again: nothing was sent, and the configuration changed while it waited, or its record is being revoked */
@@ -145,10 +142,8 @@ export class Attempts {
     const context = this.#context();
     const tried = run.settle(this.#time.steadyMs());
     if (asked || !tried.skipped) this.#conclude(held, record, tried, context);
-    else if (refusals) {
-      const refused = divert(held.delivery, refusals, context);
-      this.on.concluded(held, record, recordsOf(held, refused, context), refused);
-    } else this.on.again(held, record);
+    else if (refusals) this.on.concluded(held, record, divert(held.delivery, refusals, context), context.nowMs);
+    else this.on.again(held, record);
   }
 
   #answered(attempt: AttemptInFlight, target: Target, { result, traceparent, sentTo }: Answered): void {
@@ -159,7 +154,7 @@ export class Attempts {
     const judged = judgeResponse(sentTo, result, { nowMs: context.nowMs, keep });
     answered(held, target, judged.attempt, traceparent);
     const progress = run.ended(target, judged, this.#time.steadyMs());
-    if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context));
+    if (progress.kind === 'late') this.on.late(lateEvent(held, progress.tried, context.nowMs));
     if (progress.kind === 'settled') {
       // The first 2xx settles the delivery: requests still queued in a lane are not sent.
       for (const { lane, job } of placed.values()) if (lane.remove(job)) run.withdraw();
@@ -175,8 +170,8 @@ export class Attempts {
 
   #conclude(held: DeliveryInHand, record: OpenRecord, tried: AttemptResult, context: Timing): void {
     const outcome = concludeAttempt(held, tried, context);
-    attempted(this.options.log, held, { tried, outcome, nowMs: context.nowMs });
-    this.on.concluded(held, record, outcome);
+    attempted(this.options.log, held, outcome, context.nowMs);
+    this.on.concluded(held, record, outcome, context.nowMs);
   }
 }
 
@@ -197,7 +192,7 @@ interface AttemptInFlight {
 
 /** Returns whether the delivery's window ended while it waited in its lane. */
 function isOverdue(admission: Admission): boolean {
-  return admission.kind === 'bury' && admission.reason === 'window_closed';
+  return admission.kind === 'dead' && admission.reason === 'window_closed';
 }
 
 function unusable(target: Target, problem: string): JudgedResponse {

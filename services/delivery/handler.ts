@@ -6,8 +6,8 @@ import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, type Admission, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './admission';
-import { recordsOf, unreadableRecord, type DeliveryInHand } from './outcome';
+import { admit, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './admission';
+import { recordsOf, unreadableRecord, type DeliveryInHand, type StepOutcome } from './outcome';
 import { systemClock } from './clock';
 import { finished, released, taken, unreadable } from './telemetry';
 
@@ -52,10 +52,10 @@ export class Deliverer {
 
   constructor(private readonly options: DelivererOptions) {
     this.#attempts = new Attempts(options, {
-      concluded: (held, record, outcome, refused) => this.#finish(held, record, outcome, refused),
+      concluded: (held, record, outcome, nowMs) => this.#finish({ held, record }, outcome, nowMs),
       late: (event) => void this.#append([event]).catch(() => undefined),
       again: (held, record) =>
-        record.isRevoking ? this.#handBack(held, record) : this.#undecided.offer({ held, record }),
+        record.isRevoking ? this.#handBack({ held, record }) : this.#undecided.offer({ held, record }),
     });
     this.#undecided = new DecisionGate(
       options.config,
@@ -132,9 +132,10 @@ export class Deliverer {
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
   onRevoking(): void {
     this.options.lanes.clear();
-    this.#undecided.release(({ held, record }) => {
-      if (record.isRevoking) this.#handBack(held, record);
-      return record.isRevoking;
+    this.#undecided.release((taken) => {
+      const { isRevoking } = taken.record;
+      if (isRevoking) this.#handBack(taken);
+      return isRevoking;
     });
   }
 
@@ -148,7 +149,7 @@ export class Deliverer {
     const admission = admit(held.delivery, lookup, context);
     if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
     if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
-    else this.#finish(held, record, recordsOf(held, admission, context), admission);
+    else this.#finish({ held, record }, admission, context.nowMs);
     return true;
   }
 
@@ -156,23 +157,28 @@ export class Deliverer {
    * Hands the record back to its next owner. If that is not possible any more, sends the delivery through the shortest
    * tier.
    */
-  #handBack(held: DeliveryInHand, record: OpenRecord): void {
+  #handBack({ held, record }: InHand): void {
     if (record.handBack()) {
       released(held);
       this.#bytes -= sizeOf(held);
       return;
     }
     const context = this.#context();
-    const refused = handOver(context);
-    this.#finish(held, record, recordsOf(held, refused, context), refused);
+    this.#finish({ held, record }, handOver(context), context.nowMs);
   }
 
-  #finish(held: DeliveryInHand, record: OpenRecord, outcome: OutRecord[], admission?: Admission): void {
+  #finish(taken: InHand, outcome: StepOutcome, nowMs: number): void {
+    const { held } = taken;
     if (held.traced) held.traced.concludedAt = performance.now();
+    this.#write(taken, outcome, recordsOf(held, outcome, nowMs));
+  }
+
+  #write(taken: InHand, outcome: StepOutcome, records: OutRecord[]): void {
+    const { held, record } = taken;
     const { producer, parking = producer } = this.options;
-    this.#append(outcome, admission?.kind === 'hold' ? parking : producer).then(
+    this.#append(records, outcome.kind === 'diverted' ? parking : producer).then(
       () => {
-        finished(this.options.log, held, { outcome, admission, nowMs: this.#nowMs() });
+        finished(this.options.log, held, outcome, this.#nowMs());
         this.#bytes -= sizeOf(held);
         record.done();
         this.makeRoom();
@@ -181,8 +187,8 @@ export class Deliverer {
         // A stopping process refuses writes for the moment: the record stays open, and its next owner reads it again.
         if (!(error instanceof AppError) || error.retriable) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
-        const rest = outcome.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < outcome.length) this.#finish(held, record, rest, admission);
+        const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
+        if (rest.length < records.length) this.#write(taken, outcome, rest);
       },
     );
   }

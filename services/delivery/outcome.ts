@@ -11,12 +11,12 @@ import {
 import { mergeOutcomes } from '../../shared/model/classify-response';
 import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/client-clock';
-import { type Admission, type Timing } from './admission';
+import { type NotTried, type Timing } from './admission';
 import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
-/** Derives the records to write from what happened to a delivery. Pure. */
+/** Decides how a step of a delivery ends, and derives its records. Pure. */
 
 /** A delivery and the record that holds it. The body is the exact bytes to POST and never changes. */
 export interface DeliveryInHand {
@@ -52,61 +52,88 @@ export interface AttemptResult {
   durationMs: number;
 }
 
-/** Returns the records that follow from an attempt: its event, and the delivery's next record. */
-export function concludeAttempt(held: DeliveryInHand, tried: AttemptResult, context: Timing): OutRecord[] {
-  const { delivery } = held;
-  const n = delivery.attempt + 1;
-  const outcome = outcomeOfUrls(tried);
-  const event = attemptEvent(held, { n, outcome, tried, nowMs: context.nowMs });
-  if (outcome === 'delivered' || delivery.test) return [eventRecord(event)];
-
-  const error = lastError(tried.urls);
-  const closed = [...delivery.closed, ...tried.rejected];
-  const spent: Delivery = { ...withoutWait(delivery), attempt: n, closed, ...(error === undefined ? {} : { error }) };
-  if (outcome === 'rejected') return deadLetter({ ...held, delivery: spent }, 'rejected', context, event);
-
-  const next = afterFailure({
-    nowMs: context.nowMs,
-    attempt: n,
-    expiresAt: lastReturnAt(delivery.expiresAt, context.windowMs),
-    tiersMs: context.tiersMs,
-    final: delivery.final === true,
-    ...(tried.retryAfterMs === undefined ? {} : { retryAfterMs: tried.retryAfterMs }),
-  });
-  if (next.kind === 'closed') return deadLetter({ ...held, delivery: spent }, 'window_closed', context, event);
-
-  const reason = tried.retryAfterMs === undefined ? 'backoff' : 'retry_after';
-  const waiting: Delivery = { ...spent, hop: delivery.hop + 1, reason };
-  if (next.final) waiting.final = true;
-  if (next.notBefore !== undefined) waiting.notBefore = next.notBefore;
-  return [
-    eventRecord({ ...event, reason, nextAttemptAt: isoTime(next.nextAttemptAt) }),
-    record(tierTopic(next.tierMs), held, waiting),
-  ];
+/** An attempt that was concluded. */
+export interface ConcludedAttempt extends AttemptResult {
+  outcome: Outcome;
 }
 
-/** Returns the records of a delivery that is not tried now. */
-export function recordsOf(
-  held: DeliveryInHand,
-  admission: Exclude<Admission, { kind: 'try' }>,
-  context: Timing,
-): OutRecord[] {
-  switch (admission.kind) {
-    case 'cancel':
-      return cancel(held, admission.reason, context);
-    case 'bury':
-      return deadLetter(held, admission.reason, context);
-    case 'hold':
-      return waitRecords(held, admission.reason, admission.wait, context);
+/** How a step of a delivery ends. Its records, metrics, log line and span all derive from this. */
+export type StepOutcome =
+  | { kind: 'delivered'; attempt: ConcludedAttempt }
+  /** a test send, which has no next step */
+  | { kind: 'tested'; attempt: ConcludedAttempt }
+  | { kind: 'retried'; reason: 'backoff' | 'retry_after'; wait: Wait; attempt: ConcludedAttempt }
+  | (NotTried & { attempt?: undefined })
+  /** given up after an attempt */
+  | { kind: 'dead'; reason: 'rejected' | 'window_closed'; attempt: ConcludedAttempt };
+
+/** The outcome of a step with an attempt. */
+export type AttemptOutcome = Extract<StepOutcome, { attempt: ConcludedAttempt }>;
+
+type Ended<Kind> = Extract<StepOutcome, { kind: Kind }>;
+
+/** Decides what follows from an attempt. */
+export function concludeAttempt({ delivery }: DeliveryInHand, tried: AttemptResult, timing: Timing): AttemptOutcome {
+  const outcome = outcomeOfUrls(tried);
+  const attempt: ConcludedAttempt = { ...tried, outcome };
+  if (delivery.test) return { kind: 'tested', attempt };
+  if (outcome === 'delivered') return { kind: 'delivered', attempt };
+  if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };
+
+  const { retryAfterMs } = tried;
+  const next = afterFailure({
+    nowMs: timing.nowMs,
+    attempt: delivery.attempt + 1,
+    expiresAt: lastReturnAt(delivery.expiresAt, timing.windowMs),
+    tiersMs: timing.tiersMs,
+    final: delivery.final === true,
+    retryAfterMs,
+  });
+  if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
+  return { kind: 'retried', reason: retryAfterMs === undefined ? 'backoff' : 'retry_after', wait: next, attempt };
+}
+
+/** Returns the topic of the delivery's next record; undefined if the delivery has ended. */
+export function nextTopic(outcome: StepOutcome): string | undefined {
+  if (outcome.kind === 'dead') return DEAD;
+  return 'wait' in outcome ? tierTopic(outcome.wait.tierMs) : undefined;
+}
+
+/** Returns the records of a step: its events, and the delivery's next record. */
+export function recordsOf(held: DeliveryInHand, outcome: StepOutcome, nowMs: number): OutRecord[] {
+  switch (outcome.kind) {
+    case 'delivered':
+    case 'tested':
+      return [eventRecord(attemptEvent(held, outcome.attempt, nowMs))];
+    case 'retried':
+      return retryRecords(held, outcome, nowMs);
+    case 'diverted':
+      return divertRecords(held, outcome, nowMs);
+    case 'dead':
+      return deadRecords(held, outcome, nowMs);
+    case 'cancelled': {
+      const { kind, reason } = outcome;
+      return [eventRecord({ ...about(held, nowMs), kind, n: held.delivery.attempt, reason })];
+    }
   }
 }
 
-/**
- * Sends a delivery to a tier without an attempt. It writes an event only if the reason is new, since a long wait has
- * many hops.
- */
-export function waitRecords(held: DeliveryInHand, reason: string, wait: Wait, context: Timing): OutRecord[] {
+function retryRecords(held: DeliveryInHand, outcome: Ended<'retried'>, nowMs: number): OutRecord[] {
+  const { reason, wait, attempt } = outcome;
+  const waiting: Delivery = { ...afterAttempt(held.delivery, attempt), hop: held.delivery.hop + 1, reason };
+  if (wait.final) waiting.final = true;
+  if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
+  const event = attemptEvent(held, attempt, nowMs);
+  return [
+    eventRecord({ ...event, reason, nextAttemptAt: isoTime(wait.nextAttemptAt) }),
+    record(tierTopic(wait.tierMs), held, waiting),
+  ];
+}
+
+/** Writes an event only if the reason is new, since a long wait has many hops. */
+function divertRecords(held: DeliveryInHand, outcome: Ended<'diverted'>, nowMs: number): OutRecord[] {
   const { delivery } = held;
+  const { reason, wait } = outcome;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after') {
     delete waiting.notBefore;
@@ -116,31 +143,18 @@ export function waitRecords(held: DeliveryInHand, reason: string, wait: Wait, co
   const records = [record(tierTopic(wait.tierMs), held, waiting)];
   if (delivery.reason !== reason) {
     const nextAttemptAt = isoTime(wait.nextAttemptAt);
-    const event: WaitingEvent = {
-      ...about(held, context.nowMs),
-      kind: 'waiting',
-      n: delivery.attempt,
-      reason,
-      nextAttemptAt,
-    };
-    records.push(eventRecord(event));
+    records.push(eventRecord({ ...about(held, nowMs), kind: 'waiting', n: delivery.attempt, reason, nextAttemptAt }));
   }
   return records;
 }
 
-/** Sends a delivery to the dead letters with the reason. */
-export function deadLetter(held: DeliveryInHand, reason: string, context: Timing, attempt?: AttemptEvent): OutRecord[] {
-  const event: DeadEvent = { ...about(held, context.nowMs), kind: 'dead', n: held.delivery.attempt, reason };
+function deadRecords(held: DeliveryInHand, { reason, attempt }: Ended<'dead'>, nowMs: number): OutRecord[] {
+  const ended = attempt ? afterAttempt(held.delivery, attempt) : withoutWait(held.delivery);
   return [
-    ...(attempt ? [eventRecord({ ...attempt, reason })] : []),
-    eventRecord(event),
-    record(DEAD, held, { ...withoutWait(held.delivery), reason }),
+    ...(attempt ? [eventRecord({ ...attemptEvent(held, attempt, nowMs), reason })] : []),
+    eventRecord({ ...about(held, nowMs), kind: 'dead', n: ended.attempt, reason }),
+    record(DEAD, held, { ...ended, reason }),
   ];
-}
-
-export function cancel(held: DeliveryInHand, reason: string, context: Timing): OutRecord[] {
-  const event: CancelledEvent = { ...about(held, context.nowMs), kind: 'cancelled', n: held.delivery.attempt, reason };
-  return [eventRecord(event)];
 }
 
 /** Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no other. */
@@ -157,9 +171,8 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
  * Returns the event for requests that ended after another URL's 2xx settled the delivery. It belongs to the same
  * attempt.
  */
-export function lateEvent(held: DeliveryInHand, tried: AttemptResult, context: Timing): OutRecord {
-  const n = held.delivery.attempt + 1;
-  return eventRecord({ ...attemptEvent(held, { n, outcome: 'delivered', tried, nowMs: context.nowMs }), late: true });
+export function lateEvent(held: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
+  return eventRecord({ ...attemptEvent(held, { ...tried, outcome: 'delivered' }, nowMs), late: true });
 }
 
 /** Returns the event for a circuit that opened or closed. */
@@ -173,16 +186,14 @@ export function circuitRecord({ target, state, why }: CircuitTransition, nowMs: 
  * Merges the outcomes of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
  * not count as rejected.
  */
-export function outcomeOfUrls({ urls, skipped }: AttemptResult): Outcome {
+function outcomeOfUrls({ urls, skipped }: AttemptResult): Outcome {
   const outcome = mergeOutcomes(urls.map((url) => url.outcome));
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }
 
-function attemptEvent(
-  held: DeliveryInHand,
-  { n, outcome, tried, nowMs }: { n: number; outcome: Outcome; tried: AttemptResult; nowMs: number },
-): AttemptEvent {
-  const { durationMs, urls } = tried;
+function attemptEvent(held: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
+  const { outcome, durationMs, urls } = attempt;
+  const n = held.delivery.attempt + 1;
   return Object.assign(about(held, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
 }
 
@@ -205,6 +216,13 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
     record,
     at: isoTime(nowMs),
   };
+}
+
+/** Returns the delivery with this attempt counted, and without the details of its last wait. */
+function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): Delivery {
+  const error = lastError(urls);
+  const closed = [...delivery.closed, ...rejected];
+  return { ...withoutWait(delivery), attempt: delivery.attempt + 1, closed, ...(error === undefined ? {} : { error }) };
 }
 
 /** Removes the details of an earlier wait, which do not apply to the next one. */

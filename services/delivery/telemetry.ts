@@ -1,13 +1,10 @@
-import { type Outcome, type UrlAttempt } from '../../shared/model/attempt-events';
-import { type OutRecord } from '../../shared/kafka/port';
+import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Log } from '../../shared/telemetry/log';
 import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
 import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
-import { type Admission } from './admission';
-import { stepOutcomeOf, type StepOutcome } from './step-outcome';
 import { type CircuitTransition } from './lanes/registry';
 import { countRequest, deliveryMetrics } from './metrics';
-import { type DeliveryInHand, type Traced, type AttemptResult, outcomeOfUrls } from './outcome';
+import { type AttemptOutcome, type DeliveryInHand, nextTopic, type StepOutcome, type Traced } from './outcome';
 import { type Target } from './endpoints';
 
 /**
@@ -50,41 +47,23 @@ export function answered({ traced }: DeliveryInHand, target: Target, attempt: Ur
   });
 }
 
-/** Records an attempt that was concluded. */
-export function attempted(
-  log: Log,
-  held: DeliveryInHand,
-  done: { tried: AttemptResult; outcome: OutRecord[]; nowMs: number },
-): void {
-  const { tried, nowMs } = done;
-  const outcome = outcomeOfUrls(tried);
-  deliveryMetrics.attempts[outcome].value++;
-  const error = outcome === 'delivered' ? undefined : tried.urls.map(errorType).findLast((type) => type !== undefined);
-  if (held.traced && error !== undefined) held.traced.error = error;
-  logAttempt(log, held, { tried, outcome, written: done.outcome, nowMs });
-}
-
-interface Attempted {
-  tried: AttemptResult;
-  outcome: Outcome;
-  /** the records that this attempt produced */
-  written: readonly OutRecord[];
-  nowMs: number;
-}
-
 /**
- * Logs one wide line per attempt. Failed attempts are logged at `info`. Successful ones are logged at `info` only if
- * their trace is recorded, so that the cost follows the sampling, and otherwise at `debug`: a line takes 7 µs, a tenth
- * of the time for a whole webhook.
+ * Records an attempt that was concluded, with one wide log line. Failed attempts are logged at `info`. Successful ones
+ * are logged at `info` only if their trace is recorded, so that the cost follows the sampling, and otherwise at
+ * `debug`: a line takes 7 µs, a tenth of the time for a whole webhook.
  */
-function logAttempt(log: Log, held: DeliveryInHand, done: Attempted): void {
-  const level = done.outcome === 'delivered' && !held.traced ? 'debug' : 'info';
-  if (log.isLevelEnabled(level)) log[level](attemptLine(held, done), 'delivery.attempted');
+export function attempted(log: Log, held: DeliveryInHand, step: AttemptOutcome, nowMs: number): void {
+  const { outcome, urls } = step.attempt;
+  deliveryMetrics.attempts[outcome].value++;
+  const error = outcome === 'delivered' ? undefined : urls.map(errorType).findLast((type) => type !== undefined);
+  if (held.traced && error !== undefined) held.traced.error = error;
+  const level = outcome === 'delivered' && !held.traced ? 'debug' : 'info';
+  if (log.isLevelEnabled(level)) log[level](attemptLine(held, step, nowMs), 'delivery.attempted');
 }
 
-function attemptLine(held: DeliveryInHand, { tried, outcome, written, nowMs }: Attempted) {
+function attemptLine(held: DeliveryInHand, step: AttemptOutcome, nowMs: number) {
   const { delivery, record, traced } = held;
-  const fate = stepOutcomeOf(held, written);
+  const { outcome, durationMs, urls } = step.attempt;
   return {
     delivery: delivery.id,
     message: delivery.messageId,
@@ -94,11 +73,11 @@ function attemptLine(held: DeliveryInHand, { tried, outcome, written, nowMs }: A
     n: delivery.attempt + 1,
     replay: delivery.replay,
     outcome,
-    fate: fate.kind,
-    reason: fate.reason,
-    durationMs: tried.durationMs,
+    fate: step.kind,
+    reason: reasonOf(step),
+    durationMs,
     ageMs: nowMs - delivery.acceptedAt,
-    urls: tried.urls.map(urlLine),
+    urls: urls.map(urlLine),
     ...record,
     trace_id: traceIdOf(delivery.traceparent),
     span_id: traced && spanIdOf(traced.context),
@@ -111,24 +90,20 @@ function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
 }
 
 /** Records the outcome of a delivery once Kafka has acknowledged it. */
-export function finished(
-  log: Log,
-  held: DeliveryInHand,
-  done: { outcome: OutRecord[]; admission: Admission | undefined; nowMs: number },
-): void {
-  const fate = stepOutcomeOf(held, done.outcome, done.admission);
-  count(held, fate, done.nowMs);
-  if (fate.kind === 'dead' && done.admission) {
-    const { delivery } = held;
-    const { id, destinationId: destination, reason } = { ...delivery, reason: fate.reason };
-    log.info({ delivery: id, destination, reason, trace_id: traceIdOf(delivery.traceparent) }, 'delivery.dead');
+export function finished(log: Log, held: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
+  count(held, outcome, nowMs);
+  // The line of an attempt says so already.
+  if (outcome.kind === 'dead' && !outcome.attempt) {
+    const { id, destinationId: destination, traceparent } = held.delivery;
+    const { reason } = outcome;
+    log.info({ delivery: id, destination, reason, trace_id: traceIdOf(traceparent) }, 'delivery.dead');
   }
-  if (held.traced) trace(held, held.traced, fate);
+  if (held.traced) trace(held, held.traced, outcome);
 }
 
 /** Records a delivery that was handed back untouched. */
 export function released(held: DeliveryInHand): void {
-  if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, { kind: 'released' });
+  if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, undefined);
 }
 
 /** Counts a record that could not be read. */
@@ -145,8 +120,8 @@ export function circuitTurned(log: Log, { target, state, why }: CircuitTransitio
   );
 }
 
-function count({ delivery }: DeliveryInHand, { kind, reason = '' }: StepOutcome, nowMs: number): void {
-  switch (kind) {
+function count({ delivery }: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
+  switch (outcome.kind) {
     case 'delivered':
       deliveryMetrics.delivered.value++;
       if (delivery.replay > 0) return;
@@ -158,21 +133,21 @@ function count({ delivery }: DeliveryInHand, { kind, reason = '' }: StepOutcome,
     case 'diverted':
     case 'dead':
     case 'cancelled':
-      deliveryMetrics[kind].of({ reason }).value++;
+      deliveryMetrics[outcome.kind].of({ reason: outcome.reason }).value++;
   }
 }
 
-function trace(
-  held: DeliveryInHand,
-  traced: Traced,
-  fate: Omit<StepOutcome, 'kind'> & { kind: StepOutcome['kind'] | 'released' },
-): void {
+function reasonOf(outcome: StepOutcome): string | undefined {
+  return 'reason' in outcome ? outcome.reason : undefined;
+}
+
+/** @param outcome undefined if the record was handed back */
+function trace(held: DeliveryInHand, traced: Traced, outcome: StepOutcome | undefined): void {
   const { delivery, record } = held;
   const { context, previous, takenAt, concludedAt, error } = traced;
   const about = { 'messaging.message.id': delivery.messageId, 'waypost.delivery.id': delivery.id };
-  if (fate.topic !== undefined) {
-    recordSend({ parent: context, topic: fate.topic, startedAt: concludedAt, attributes: about });
-  }
+  const topic = outcome && nextTopic(outcome);
+  if (topic !== undefined) recordSend({ parent: context, topic, startedAt: concludedAt, attributes: about });
   recordProcess({
     record,
     group: GROUP,
@@ -184,8 +159,8 @@ function trace(
       'waypost.destination.id': delivery.destinationId,
       'waypost.attempt': delivery.attempt + 1,
       'waypost.replay': delivery.replay,
-      'waypost.outcome': fate.kind,
-      'waypost.reason': fate.reason,
+      'waypost.outcome': outcome?.kind ?? 'released',
+      'waypost.reason': outcome && reasonOf(outcome),
     },
     links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' }],
     error,

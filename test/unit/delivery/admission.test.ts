@@ -57,7 +57,7 @@ describe('the admission of a delivery that was just read', () => {
       'a delivery that all URLs rejected is dead',
       { closed: ['hash-a', 'hash-b'] },
       lookup(),
-      { kind: 'bury', reason: 'rejected' },
+      { kind: 'dead', reason: 'rejected' },
     ],
     [
       'a corrected URL counts as a new one',
@@ -69,13 +69,13 @@ describe('the admission of a delivery that was just read', () => {
       'a deleted destination cancels its deliveries',
       {},
       { kind: 'deleted' },
-      { kind: 'cancel', reason: 'destination_deleted' },
+      { kind: 'cancelled', reason: 'destination_deleted' },
     ],
     [
       'a disabled destination cancels its deliveries',
       {},
       lookup({ enabled: false }),
-      { kind: 'cancel', reason: 'destination_disabled' },
+      { kind: 'cancelled', reason: 'destination_disabled' },
     ],
     ['a test send goes to a disabled destination', { test: true }, lookup({ enabled: false }), { kind: 'try' }],
     ['a test send goes to a paused destination', { test: true }, lookup({ paused: true }), { kind: 'try' }],
@@ -83,7 +83,7 @@ describe('the admission of a delivery that was just read', () => {
       'a delivery that was tried is not sent again after its window',
       { ...late, reason: 'backoff', hop: 1 },
       lookup(),
-      { kind: 'bury', reason: 'window_closed' },
+      { kind: 'dead', reason: 'window_closed' },
     ],
     [
       'a delivery owed one attempt is tried after its window',
@@ -95,43 +95,43 @@ describe('the admission of a delivery that was just read', () => {
       'a delivery that waited for its rate until its window ended is dead with that reason',
       { ...late, attempt: 0, reason: 'rate_limited' },
       lookup(),
-      { kind: 'bury', reason: 'rate_limited' },
+      { kind: 'dead', reason: 'rate_limited' },
     ],
     [
       'a delivery whose window ends while it waits in its lane is dead',
       { ...late, attempt: 0 },
       lookup(),
-      { kind: 'bury', reason: 'window_closed' },
+      { kind: 'dead', reason: 'window_closed' },
     ],
     [
       'a delivery does not wait for Retry-After beyond its window',
       { ...late, notBefore: NOW + 9_000 },
       lookup(),
-      { kind: 'bury', reason: 'window_closed' },
+      { kind: 'dead', reason: 'window_closed' },
     ],
     [
       'a paused destination diverts its deliveries',
       {},
       lookup({ paused: true }),
-      { kind: 'hold', reason: 'paused', wait: { tierMs: 10_000 } },
+      { kind: 'diverted', reason: 'paused', wait: { tierMs: 10_000 } },
     ],
     [
       'a long pause uses longer tiers, and so fewer hops',
       { hop: 2 },
       lookup({ paused: true }),
-      { kind: 'hold', wait: { tierMs: 300_000 } },
+      { kind: 'diverted', wait: { tierMs: 300_000 } },
     ],
     [
       'a delivery that is paused beyond its window is dead',
       { ...late, attempt: 0 },
       lookup({ paused: true }),
-      { kind: 'bury', reason: 'window_closed' },
+      { kind: 'dead', reason: 'window_closed' },
     ],
     [
       'a delivery is diverted before its Retry-After has passed',
       { notBefore: NOW + 90_000, attempt: 1 },
       lookup(),
-      { kind: 'hold', reason: 'retry_after', wait: { tierMs: 300_000 } },
+      { kind: 'diverted', reason: 'retry_after', wait: { tierMs: 300_000 } },
     ],
     [
       'a delivery is tried after its Retry-After has passed',
@@ -143,13 +143,13 @@ describe('the admission of a delivery that was just read', () => {
       'a delivery whose secrets cannot be decrypted waits for the right key',
       {},
       { kind: 'sealed', version: 1, why: '' },
-      { kind: 'hold', reason: 'secrets_unreadable' },
+      { kind: 'diverted', reason: 'secrets_unreadable' },
     ],
     [
       'a delivery whose secrets cannot be decrypted is dead after its window',
       late,
       { kind: 'sealed', version: 1, why: '' },
-      { kind: 'bury', reason: 'window_closed' },
+      { kind: 'dead', reason: 'window_closed' },
     ],
   ])('%s', (_, change, found, expected) => {
     expect(admit(delivery(change), found, CONTEXT)).toMatchObject(expected);
@@ -261,10 +261,10 @@ describe('diverting a delivery that no lane accepts', () => {
   });
 
   function hold(reason: string, tierMs: number) {
-    return { kind: 'hold', reason, wait: { tierMs } };
+    return { kind: 'diverted', reason, wait: { tierMs } };
   }
   function bury(reason: string) {
-    return { kind: 'bury', reason };
+    return { kind: 'dead', reason };
   }
 });
 
@@ -287,15 +287,15 @@ describe('needing a current config', () => {
     ],
     ['an attempt with an earlier version needs it', { destinationVersion: 6 }, at(5), { kind: 'try', open: [] }, true],
     ['an attempt of a delivery from an older router does not need it', {}, at(5), { kind: 'try', open: [] }, false],
-    ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancel', reason: 'destination_deleted' }, true],
-    ['a dead letter needs it', {}, at(5), { kind: 'bury', reason: 'rejected' }, true],
+    ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancelled', reason: 'destination_deleted' }, true],
+    ['a dead letter needs it', {}, at(5), { kind: 'dead', reason: 'rejected' }, true],
   ])('%s', (_, change, known, admission, needs) => {
     expect(needsCurrentConfig(delivery(change), known, admission)).toBe(needs);
   });
 
   test('an unreadable destination diverts its deliveries, and is never taken for deleted', () => {
     expect(admit(delivery(), { kind: 'unreadable' }, CONTEXT)).toMatchObject({
-      kind: 'hold',
+      kind: 'diverted',
       reason: 'destination_unreadable',
     });
   });

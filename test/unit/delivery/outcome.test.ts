@@ -1,10 +1,10 @@
 import {
-  deadLetter,
-  cancel,
   concludeAttempt,
-  waitRecords,
-  type DeliveryInHand,
+  nextTopic,
+  recordsOf,
   type AttemptResult,
+  type DeliveryInHand,
+  type StepOutcome,
 } from '../../../services/delivery/outcome';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../shared/model/delivery';
@@ -50,9 +50,14 @@ const tried = (urls: UrlAttempt[], change: Partial<AttemptResult> = {}): Attempt
   ...change,
 });
 
-/** What was written, as people would read it: topic, and the decoded event or delivery. */
-function read(records: OutRecord[]) {
-  return records.map((r) => {
+const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
+
+/** Returns the records after an attempt, decoded. */
+const recordsAfter = (of: DeliveryInHand, result: AttemptResult) => records(of, concludeAttempt(of, result, CONTEXT));
+
+/** Returns the records of a step: each topic, with the decoded event or delivery. */
+function records(of: DeliveryInHand, outcome: StepOutcome) {
+  return recordsOf(of, outcome, NOW).map((r: OutRecord) => {
     if (r.topic === 'attempts') return { topic: r.topic, ...(JSON.parse(String(r.value)) as object) };
     const decoded = decodeDelivery(r.headers ?? {});
     return {
@@ -64,9 +69,9 @@ function read(records: OutRecord[]) {
   });
 }
 
-describe('what is written of an attempt', () => {
-  test('a 2xx: one event, and the delivery is over', () => {
-    expect(read(concludeAttempt(held(), tried([url('delivered', { status: 204 })]), CONTEXT))).toEqual([
+describe('the records of an attempt', () => {
+  test('a 2xx writes one event and ends the delivery', () => {
+    expect(recordsAfter(held(), tried([url('delivered', { status: 204 })]))).toEqual([
       {
         topic: 'attempts',
         kind: 'attempt',
@@ -91,11 +96,9 @@ describe('what is written of an attempt', () => {
     ]);
   });
 
-  test('a failure to be tried again: the same bytes to the tier of this attempt, with what was learnt', () => {
+  test('a failure to retry sends the same bytes to the tier of this attempt, with the closed URLs and the error', () => {
     const failed = url('retry', { status: 503, error: { code: 'status', message: 'the response status was 503' } });
-    const [event, waiting] = read(
-      concludeAttempt(held(), tried([failed, url('rejected')], { rejected: ['h2'] }), CONTEXT),
-    );
+    const [event, waiting] = recordsAfter(held(), tried([failed, url('rejected')], { rejected: ['h2'] }));
     expect(event).toMatchObject({
       n: 1,
       outcome: 'retry',
@@ -117,35 +120,31 @@ describe('what is written of an attempt', () => {
     });
   });
 
-  test('Retry-After moves it to the first tier that is long enough', () => {
-    const [event, waiting] = read(concludeAttempt(held(), tried([url('retry')], { retryAfterMs: 11_000 }), CONTEXT));
+  test('Retry-After selects the first tier that is long enough', () => {
+    const [event, waiting] = recordsAfter(held(), tried([url('retry')], { retryAfterMs: 11_000 }));
     expect(event).toMatchObject({ reason: 'retry_after', nextAttemptAt: '2026-11-21T10:01:00.000Z' });
     expect(waiting).toMatchObject({ topic: 'webhooks.retry.1m' });
   });
 
-  test('all URLs refused: dead at once', () => {
-    const records = read(
-      concludeAttempt(held(), tried([url('rejected', { status: 404 })], { rejected: ['h'] }), CONTEXT),
-    );
-    expect(records).toMatchObject([
+  test('a delivery that all URLs reject goes to the dead letters immediately', () => {
+    const written = recordsAfter(held(), tried([url('rejected', { status: 404 })], { rejected: ['h'] }));
+    expect(written).toMatchObject([
       { kind: 'attempt', outcome: 'rejected', reason: 'rejected' },
       { kind: 'dead', n: 1, reason: 'rejected' },
       { topic: 'webhooks.dead', body: BODY, delivery: { attempt: 1, reason: 'rejected', closed: ['h'] } },
     ]);
   });
 
-  test('a URL that had no room is no refusal: the delivery is tried again though the others refused', () => {
-    const records = read(
-      concludeAttempt(held(), tried([url('rejected')], { rejected: ['h'], skipped: true }), CONTEXT),
-    );
-    expect(records).toMatchObject([{ outcome: 'retry' }, { topic: 'webhooks.retry.10s', delivery: { closed: ['h'] } }]);
+  test('a delivery is retried if one URL had no room, although the others rejected it', () => {
+    const written = recordsAfter(held(), tried([url('rejected')], { rejected: ['h'], skipped: true }));
+    expect(written).toMatchObject([{ outcome: 'retry' }, { topic: 'webhooks.retry.10s', delivery: { closed: ['h'] } }]);
   });
 
-  test('the window has room for a shorter wait only: that one, and the next attempt is the last', () => {
+  test('the last wait in the window is shortened to fit, and the next attempt is the last', () => {
     const due = { attempt: 4, expiresAt: NOW + 30_000 };
-    const [, waiting] = read(concludeAttempt(held(due), tried([url('retry')]), CONTEXT));
+    const [, waiting] = recordsAfter(held(due), tried([url('retry')]));
     expect(waiting).toMatchObject({ topic: 'webhooks.retry.10s', delivery: { final: true } });
-    const after = read(concludeAttempt(held({ ...due, final: true }), tried([url('retry')]), CONTEXT));
+    const after = recordsAfter(held({ ...due, final: true }), tried([url('retry')]));
     expect(after).toMatchObject([
       { reason: 'window_closed' },
       { kind: 'dead', reason: 'window_closed' },
@@ -153,34 +152,65 @@ describe('what is written of an attempt', () => {
     ]);
   });
 
-  test('a test send is over after its one try', () => {
-    expect(read(concludeAttempt(held({ test: true }), tried([url('retry')]), CONTEXT))).toMatchObject([
+  test('a test send ends after one attempt', () => {
+    expect(recordsAfter(held({ test: true }), tried([url('retry')]))).toMatchObject([
       { kind: 'attempt', test: true, outcome: 'retry' },
     ]);
   });
 });
 
-describe('what is written of a delivery that was not tried', () => {
-  const wait = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
+describe('the records of a delivery that was not tried', () => {
+  const laneFull: StepOutcome = { kind: 'diverted', reason: 'lane_full', wait: WAIT };
 
-  test('held back: no attempt is spent, and the history hears of a reason once', () => {
-    const first = read(waitRecords(held(), 'lane_full', wait, CONTEXT));
+  test('diverting spends no attempt, and writes one event per reason', () => {
+    const first = records(held(), laneFull);
     expect(first).toMatchObject([
       { topic: 'webhooks.retry.1m', delivery: { attempt: 0, hop: 1, reason: 'lane_full' } },
       { kind: 'waiting', n: 0, reason: 'lane_full', nextAttemptAt: '2026-11-21T10:01:00.000Z' },
     ]);
-    const again = read(waitRecords(held({ hop: 1, reason: 'lane_full' }), 'lane_full', wait, CONTEXT));
+    const again = records(held({ hop: 1, reason: 'lane_full' }), laneFull);
     expect(again).toMatchObject([{ topic: 'webhooks.retry.1m', delivery: { hop: 2 } }]);
     expect(again).toHaveLength(1);
   });
 
-  test('given up, and cancelled', () => {
-    expect(read(deadLetter(held({ attempt: 3 }), 'window_closed', CONTEXT))).toMatchObject([
+  test('a dead letter keeps the body and the reason, and a cancellation is an event alone', () => {
+    expect(records(held({ attempt: 3 }), { kind: 'dead', reason: 'window_closed' })).toMatchObject([
       { kind: 'dead', n: 3, reason: 'window_closed' },
       { topic: 'webhooks.dead', body: BODY, delivery: { reason: 'window_closed' } },
     ]);
-    expect(read(cancel(held(), 'destination_disabled', CONTEXT))).toMatchObject([
+    expect(records(held(), { kind: 'cancelled', reason: 'destination_disabled' })).toMatchObject([
       { kind: 'cancelled', n: 0, reason: 'destination_disabled' },
     ]);
+  });
+});
+
+describe('the outcome of a step', () => {
+  const timedOut = tried([url('retry')]);
+  test.each<[string, Partial<Delivery>, AttemptResult, object, string | undefined]>([
+    ['a 2xx is delivered', {}, tried([url('delivered')]), { kind: 'delivered' }, undefined],
+    ['a test send is tested even if it fails', { test: true }, timedOut, { kind: 'tested' }, undefined],
+    ['a failure is retried', {}, timedOut, { kind: 'retried', reason: 'backoff' }, 'webhooks.retry.10s'],
+    ['a rejection is dead', {}, tried([url('rejected')]), { kind: 'dead', reason: 'rejected' }, 'webhooks.dead'],
+    [
+      'a failure is dead after its window',
+      { expiresAt: NOW },
+      timedOut,
+      { kind: 'dead', reason: 'window_closed' },
+      'webhooks.dead',
+    ],
+  ])('%s', (_, change, result, expected, topic) => {
+    const outcome = concludeAttempt(held(change), result, CONTEXT);
+    expect(outcome).toMatchObject(expected);
+    expect(nextTopic(outcome)).toBe(topic);
+  });
+
+  test.each<[string, StepOutcome, string | undefined]>([
+    ['diverted', { kind: 'diverted', reason: 'paused', wait: WAIT }, 'webhooks.retry.1m'],
+    ['dead', { kind: 'dead', reason: 'window_closed' }, 'webhooks.dead'],
+    ['cancelled', { kind: 'cancelled', reason: 'destination_deleted' }, undefined],
+  ])('a delivery that is %s without an attempt goes to the right topic', (_, outcome, topic) => {
+    expect(nextTopic(outcome)).toBe(topic);
+    const deliveries = recordsOf(held(), outcome, NOW).filter(({ topic }) => topic !== 'attempts');
+    expect(deliveries.map(({ topic }) => topic)).toEqual(topic === undefined ? [] : [topic]);
   });
 });

@@ -32,7 +32,7 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
   const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
   const outcome = concludeAttempt(of, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
-  attempted(log, of, { tried, outcome, nowMs: NOW });
+  attempted(log, of, outcome, NOW);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
