@@ -5,10 +5,9 @@ import { createStepDedup } from '../../shared/model/step-dedup';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
-import { Attempts, type AttemptsOptions } from './attempts';
-import { admit, handOver, isOwedOneTry, needsCurrentConfig, type Timing } from './admission';
+import { Attempt, AttemptContext, type AttemptOptions } from './attempt';
+import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
 import { recordsOf, unreadableRecord, type DeliveryInHand, type StepOutcome } from './outcome';
-import { systemClock } from './clock';
 import { finished, released, taken, unreadable } from './telemetry';
 
 /**
@@ -25,7 +24,7 @@ export interface Limits {
   maxUnacknowledgedBytes: number;
 }
 
-export interface DelivererOptions extends AttemptsOptions {
+export interface DelivererOptions extends AttemptOptions {
   config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
   producer: BatchProducer;
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
@@ -42,7 +41,7 @@ interface InHand {
 }
 
 export class Deliverer {
-  readonly #attempts: Attempts;
+  readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
   /** deliveries that `config` may decide differently once it is read further */
   readonly #undecided: DecisionGate<InHand>;
@@ -51,7 +50,7 @@ export class Deliverer {
   #refused = false;
 
   constructor(private readonly options: DelivererOptions) {
-    this.#attempts = new Attempts(options, {
+    this.#attempts = new AttemptContext(options, {
       concluded: (held, record, outcome, nowMs) => this.#finish({ held, record }, outcome, nowMs),
       late: (event) => void this.#append([event]).catch(() => undefined),
       again: (held, record) =>
@@ -144,12 +143,12 @@ export class Deliverer {
    * that
    */
   #admit({ held, record }: InHand, current: boolean): boolean {
-    const context = this.#context();
+    const timing = this.#attempts.timing();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
-    const admission = admit(held.delivery, lookup, context);
+    const admission = admit(held.delivery, lookup, timing);
     if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
-    if (admission.kind === 'try') this.#attempts.try(held, record, admission.open);
-    else this.#finish({ held, record }, admission, context.nowMs);
+    if (admission.kind === 'try') new Attempt(this.#attempts, held, record).start(admission.open);
+    else this.#finish({ held, record }, admission, timing.nowMs);
     return true;
   }
 
@@ -163,8 +162,8 @@ export class Deliverer {
       this.#bytes -= sizeOf(held);
       return;
     }
-    const context = this.#context();
-    this.#finish({ held, record }, handOver(context), context.nowMs);
+    const timing = this.#attempts.timing();
+    this.#finish({ held, record }, handOver(timing), timing.nowMs);
   }
 
   #finish(taken: InHand, outcome: StepOutcome, nowMs: number): void {
@@ -220,13 +219,8 @@ export class Deliverer {
     this.options.onRoom();
   }
 
-  #context(): Timing {
-    const { tiersMs, windowMs } = this.options;
-    return { nowMs: this.#nowMs(), tiersMs, windowMs };
-  }
-
   #nowMs(): number {
-    return (this.options.time ?? systemClock).brokerMs();
+    return this.#attempts.time.brokerMs();
   }
 }
 

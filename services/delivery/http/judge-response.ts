@@ -53,6 +53,13 @@ export function judgeResponse(
   return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(answer.status, wait) };
 }
 
+/** Judges a URL that can never be sent to. */
+export function judgeUnusable(target: Target, problem: string): JudgedResponse {
+  const error = { code: 'invalid_url' as const, message: problem };
+  const attempt: UrlAttempt = { url: target.id, origin: target.origin, outcome: 'rejected', durationMs: 0, error };
+  return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
+}
+
 /** With a forbidden address or an invalid URL nothing was sent, so the endpoint is not to blame. */
 function errorSignal(code: ErrorCode, outcome: Outcome): Signal {
   if (code === 'timeout') return { kind: 'timeout' };
