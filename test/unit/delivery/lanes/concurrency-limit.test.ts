@@ -133,7 +133,7 @@ describe('the concurrency limit of an endpoint', () => {
 
   test('a busy start of this process makes no endpoint look slow afterwards', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
-    // A request takes 100 ms, of which the clock counted 20 because the event loop stalled.
+    // A request takes 100 ms, but the clock counted 20 because the event loop stalled.
     for (let now = 20; now <= 400; now += 20) {
       for (let k = 0; k < 40; k++) pace.ended(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
     }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SocketShares, type Kind, type Share } from '../../../../services/delivery/lanes/socket-shares';
 
-/** Lanes that want as many places as possible, and the places they got. */
+/** Lanes that want all places they can get, and the places they got. */
 class Crowd {
   readonly pool: SocketShares;
   readonly seats: Share[] = [];
