@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { parseDuration } from '../shared/model/duration';
 import { usage } from './process-context';
 
@@ -12,9 +11,4 @@ export function timeOf(text: string, name: string, nowMs: number): string {
   if (Number.isNaN(at))
     throw usage(`${name} must be 15m, 24h or 7d ago, or a time such as 2026-12-01T10:00:00Z, not "${text}".`);
   return new Date(at).toISOString();
-}
-
-/** Resolves after this many ms, or on the signal. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Preview } from '../../shared/api/operations';
 import { type Cli, leaf, type Session } from '../command';
 import { findSource, idsOf } from '../resolve-by-name';
-import { pause } from '../time';
+import { sleep } from '../../shared/service/async';
 import { FAILED, usage } from '../process-context';
 import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
 
@@ -42,7 +42,7 @@ async function preview(session: Session, options: Options): Promise<number> {
       const line = `counting: ${String(data.looked)} of ${String(data.of)} checked, ${sizeOf(data)} so far`;
       if (line !== said && !print.json) print.note(line);
       said = line;
-      await pause(POLL_MS, world.stop);
+      await sleep(POLL_MS, { signal: world.stop });
       ({ data } = await api().call('GET /audiences/previews/{id}', { id }));
     }
   } finally {

@@ -2,7 +2,7 @@ import { type Command } from 'commander';
 import { type Cli, leaf, type Session } from '../command';
 import { openInput, uploadMembers } from '../connect/upload';
 import { findAudience } from '../resolve-by-name';
-import { pause } from '../time';
+import { sleep } from '../../shared/service/async';
 
 /** `waypost audiences upload`: uploads members from a file. */
 
@@ -56,7 +56,7 @@ async function upload(
   while (follow && !world.stop.aborted) {
     const { data } = await api().call('GET /audiences/{id}', { id });
     if (data.status.upload >= number) break;
-    await pause(POLL_MS, world.stop);
+    await sleep(POLL_MS, { signal: world.stop });
   }
   print.thing({ audience: id, upload: number, lines }, [
     ['audience', id],

@@ -6,7 +6,8 @@ import { all } from '../connect/api';
 import { findDestination } from '../resolve-by-name';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
-import { pause, timeOf } from '../time';
+import { sleep } from '../../shared/service/async';
+import { timeOf } from '../time';
 import { FAILED, usage } from '../process-context';
 import { STATUSES } from './deliveries';
 
@@ -153,7 +154,7 @@ async function follow(session: Session, id: string): Promise<number> {
     const line = `${statusOf(data)}: ${String(data.sent)} of ${String(data.matched)} sent`;
     if (line !== shown && !print.json) print.note(line);
     shown = line;
-    await pause(POLL_MS, world.stop);
+    await sleep(POLL_MS, { signal: world.stop });
   }
 }
 

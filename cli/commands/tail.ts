@@ -7,7 +7,7 @@ import { type DeliveryRow, type Try } from '../output/deliveries';
 import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
-import { pause } from '../time';
+import { sleep } from '../../shared/service/async';
 import { usage } from '../process-context';
 import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
 
@@ -78,7 +78,7 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
     )) {
       if (!first) print.line(valueOf(tried), lineOf(tried, print.colour));
     }
-    await pause(POLL_MS, world.stop);
+    await sleep(POLL_MS, { signal: world.stop });
   }
 }
 

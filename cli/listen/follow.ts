@@ -1,7 +1,7 @@
 import { type Event, type Operations } from '../../shared/api/operations';
 import { all, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { ApiProblem } from '../../shared/api/client';
-import { pause } from '../time';
+import { backoff, sleep } from '../../shared/service/async';
 import { CliError } from '../process-context';
 import { Recent } from './recent';
 import { SseParser, type ServerSent } from './sse';
@@ -55,17 +55,16 @@ class Follower {
   async run(): Promise<void> {
     const { stop, onAway, onBack } = this.options;
     await this.#begin();
-    let pauseMs = FIRST_PAUSE_MS;
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal: stop }));
     for (let again = false; !stop.aborted; again = true) {
       const connected = () => {
         if (again) onBack();
-        pauseMs = FIRST_PAUSE_MS;
+        retry.reset();
       };
       const why = await this.#connectOnce(again, connected);
       if (this.#stopped()) return;
       onAway(why);
-      await pause(pauseMs, stop);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await retry.pause();
     }
   }
 

@@ -1,10 +1,9 @@
 import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { withTimeout } from '../../shared/service/async';
+import { backoff, sleep, withTimeout } from '../../shared/service/async';
 import { type PreparedSecrets, signHeaders } from '../../shared/model/sign';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { reasonOf } from '../connect/api';
-import { pause } from '../time';
 import { type Forward } from './choose-events';
 
 /**
@@ -103,7 +102,9 @@ export class Forwarder {
   }
 
   async #make(forward: Forward): Promise<void> {
-    for (let tries = 1, pauseMs = FIRST_PAUSE_MS; ; tries++) {
+    const { signal } = this.#stop;
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal }));
+    for (let tries = 1; ; tries++) {
       const startedAt = performance.now();
       const { status, broke } = await this.#post(forward);
       if (broke === undefined) {
@@ -113,12 +114,11 @@ export class Forwarder {
       }
       // If the server closed an idle connection, that says nothing about the server.
       if (tries > 1) this.#tell(broke);
-      await pause(pauseMs, this.#stop.signal);
-      if (this.#stop.signal.aborted) {
+      await retry.pause();
+      if (signal.aborted) {
         this.#unsent++;
         return;
       }
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../shared/service/async';
 import { printBanner } from './banner';
 import { CALLS, demoDestination, demoSource, sendCall } from './demo-client';
 import { type Receipt, startReceiver } from './demo-receiver';
@@ -86,11 +86,11 @@ async function play(system: LocalSystem, stopping: AbortSignal): Promise<boolean
   output.say(`  A demo source sends one call of each type; its destination has two URLs: ${urls.join(' and ')}`);
   output.say(`  The receiver refuses the first "${REFUSED_ONCE}" at both with 503, to have it delivered again.`);
   output.say('');
-  await pause(CONFIG_SPREADS_MS);
+  await sleep(CONFIG_SPREADS_MS);
   for (const type of Object.keys(CALLS)) await sendCall(system.ingestUrl, source.writeKey, type);
 
   const until = Date.now() + ARRIVED_WITHIN_MS;
-  while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) await pause(POLL_MS);
+  while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) await sleep(POLL_MS);
   if (stopping.aborted) return false;
   const problems = findProblems(receipts);
   for (const line of summary(receipts, problems)) output.say(line);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
 import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
@@ -100,7 +101,7 @@ async function endStale(dir: string): Promise<void> {
   const until = Date.now() + STALE_STOP_MS;
   while (isAlive(id)) {
     if (Date.now() > until) process.kill(id.pid, 'SIGKILL');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
 }
 

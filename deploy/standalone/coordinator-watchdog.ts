@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../shared/service/async';
 import { type Look } from '../../shared/kafka/wait-for-kafka';
 
 /**
@@ -30,7 +30,7 @@ export async function isCoordinatorStuck(
     if (state === 'away') since = undefined;
     else since ??= performance.now();
     if (since !== undefined && performance.now() - since >= stuckAfterMs) return !ended.aborted;
-    await pause(pauseMs, undefined, { signal: ended }).catch(() => undefined);
+    await sleep(pauseMs, { signal: ended });
   }
   return false;
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { sleep } from '../../shared/service/async';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, type ServiceName } from './service-list';
@@ -59,7 +60,7 @@ export async function choosePorts(settings: Settings, waitMs: number): Promise<R
     const taken = await takenPorts(chosen, host);
     if (taken.length === 0) return chosen;
     if (Date.now() >= until) throw portsTaken(taken, host);
-    await new Promise((resume) => setTimeout(resume, PAUSE_MS));
+    await sleep(PAUSE_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { backoff, sleep } from '../../shared/service/async';
 import { messageOf } from '../../shared/service/errors';
 import { type Ending, type RunningProgram } from './child-process';
 
@@ -47,14 +47,14 @@ export function restartOnExit(options: RestartOptions): RestartedProgram {
     }
   };
   const loop = async () => {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal: stopped.signal }));
+    for (;;) {
       const startedAt = Date.now();
       const ending = await once();
       if (isStopped()) return;
-      if (Date.now() - startedAt >= STEADY_MS) pauseMs = FIRST_PAUSE_MS;
-      options.onDown(ending, pauseMs);
-      // `stop` aborts the pause, which is not an error here.
-      await pause(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (Date.now() - startedAt >= STEADY_MS) retry.reset();
+      options.onDown(ending, retry.nextMs);
+      await retry.pause();
       if (isStopped()) return;
     }
   };

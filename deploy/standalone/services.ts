@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../shared/service/async';
 import { AppError } from '../../shared/service/errors';
 import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
@@ -86,7 +86,7 @@ export function startServices(options: ServicesOptions): Services {
           options.output.event('services.awaited', { waiting });
           reportAt = Date.now() + REPORT_MS;
         }
-        await pause(POLL_MS);
+        await sleep(POLL_MS);
       }
     },
     stop: async () => {

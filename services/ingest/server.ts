@@ -2,7 +2,8 @@ import { type Express } from 'express';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
+import { withTimeout } from '../../shared/service/async';
 import { addressKey } from '../../shared/service/client-address';
 import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
@@ -132,7 +133,7 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   const sweep = setInterval(() => {
     if (Date.now() >= until) server.closeIdleConnections();
   }, POLL_MS);
-  await Promise.race([closed, sleep(deadlineMs, undefined, { ref: false })]);
+  await withTimeout(deadlineMs, closed);
   clearInterval(sweep);
   server.closeAllConnections();
 }

@@ -1,9 +1,9 @@
+import { withDeadline } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
-import { sendWithin } from './message-records';
 import { logThrottle } from '../../shared/service/log-throttle';
 
 /** Resolves to undefined once the records are stored, or to the reason why that is not certain. */
@@ -36,9 +36,12 @@ export interface StoreParts {
 export function createStore(parts: StoreParts): Store {
   const mayLog = logThrottle(1_000, 16, parts.now);
   const { producer, log } = parts;
+  // Kafka may still store the records after `waitMs`. The client sends them again with the same `messageId`, by which the
+  // router drops the second copy.
+  const sendWithin = (records: OutRecord[], waitMs: number) => withDeadline(producer.send(records), waitMs);
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
-      await sendWithin(producer, records, waitMs);
+      await sendWithin(records, waitMs);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
       dropped.value += records.length;
@@ -49,7 +52,7 @@ export function createStore(parts: StoreParts): Store {
     // The check of an unknown key has used up part of the time.
     const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
     try {
-      const writing = messages.length > 0 ? sendWithin(producer, messages, waitMs) : undefined;
+      const writing = messages.length > 0 ? sendWithin(messages, waitMs) : undefined;
       await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
       return undefined;
     } catch (error) {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConfigReader } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
+import { sleep } from '../../shared/service/async';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';

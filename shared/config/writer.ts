@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { withDeadline } from '../service/async';
+import { inTurn, withDeadline } from '../service/async';
 import { configKey, type ConfigRecord, type Kind, type Kinds } from '../model/config';
 import { AppError, messageOf } from '../service/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
@@ -193,7 +193,7 @@ interface Turns {
 
 /** Runs turns one after the other, in the order of calls. A failed turn does not affect the others. */
 function takeTurns(): Turns {
-  let last: Promise<unknown> = Promise.resolve();
+  const oneAtATime = inTurn();
   let waiting = 0;
   return {
     take: (work) => {
@@ -201,12 +201,8 @@ function takeTurns(): Turns {
         return Promise.reject(new AppError('overloaded', 'Too many changes are waiting. Try again shortly', true));
       }
       waiting++;
-      const turn = last.then(work).finally(() => waiting--);
-      last = turn.catch(() => undefined);
-      return turn;
+      return oneAtATime(work).finally(() => waiting--);
     },
-    idle: async () => {
-      await last;
-    },
+    idle: () => oneAtATime(() => Promise.resolve()),
   };
 }

@@ -1,4 +1,5 @@
 import { type Admin } from 'kafkajs';
+import { sleep } from '../service/async';
 import { AppError, messageOf } from '../service/errors';
 
 /**
@@ -19,7 +20,7 @@ export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs =
       return await look();
     } catch (error) {
       if (!isLeaderless(error) || Date.now() >= until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await sleep(PAUSE_MS);
     }
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Kafka as KafkaJs } from 'kafkajs';
+import { sleep } from '../service/async';
 import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
@@ -42,7 +42,7 @@ export class DirectReader {
       } catch (error) {
         if (isOutOfRange(error)) return { records: [], next: at.offset, end: at.offset, gone: true };
         if (tries++ === TRIES) throw unavailable(error);
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries));
+        await sleep(PAUSE_MS * tries);
         const cluster = await this.#cluster?.catch(() => undefined);
         if (!cluster) this.#cluster = undefined;
         await cluster?.refreshMetadata().catch(() => undefined);
@@ -118,7 +118,7 @@ export function retryingReads(kafka: Reads, log: Log, pauseMs = RETRY_PAUSE_MS):
         if (!(error instanceof AppError && error.retriable)) throw error;
         if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
       }
-      await pause(pauseMs);
+      await sleep(pauseMs);
     }
   };
   return {

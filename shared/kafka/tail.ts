@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { withDeadline, withTimeout } from '../service/async';
+import { type Backoff, backoff, withDeadline, withTimeout } from '../service/async';
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
@@ -95,20 +95,19 @@ export class KafkaTail implements Tail {
   }
 
   async #follow(node: string): Promise<void> {
-    let pauseMs = FIRST_PAUSE_MS;
+    const retry = this.#backoff();
     while (!this.#stopped) {
       this.#spread();
       const led = this.#ledBy(node);
       if (led.length === 0) return;
       try {
         await this.#fetch(node, led);
-        pauseMs = FIRST_PAUSE_MS;
+        retry.reset();
       } catch (error) {
         if (this.#isStopped()) return;
-        if (pauseMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
+        if (retry.nextMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
         for (const [, place] of led) place.floor = Infinity;
-        await withTimeout(pauseMs, this.#stopping);
-        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+        await retry.pause();
         await (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
       }
     }
@@ -175,7 +174,8 @@ export class KafkaTail implements Tail {
 
   /** Finds leaders and ends again, and retries until it has them. A failed try means that a broker is unreachable. */
   async #recover(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#stopped; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+    const retry = this.#backoff();
+    while (!this.#stopped) {
       try {
         await this.#reconnect();
         this.#places.correct(await this.admin.fetchTopicOffsets(this.#topic));
@@ -183,9 +183,13 @@ export class KafkaTail implements Tail {
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
         this.#progress.recordPoll();
-        await withTimeout(pauseMs, this.#stopping);
+        await retry.pause();
       }
     }
+  }
+
+  #backoff(): Backoff {
+    return backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => withTimeout(ms, this.#stopping));
   }
 
   async #reconnect(): Promise<void> {

@@ -1,4 +1,5 @@
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { sleep } from '../service/async';
 import { AppError, messageOf } from '../service/errors';
 import { type KafkaAddress } from './connection-settings';
 import { allowLeaderless } from './kafkajs/leaderless';
@@ -29,7 +30,7 @@ export async function waitForKafka(address: KafkaAddress, deadlineMs: number, gi
     if (giveUp?.aborted || Date.now() + PAUSE_MS >= until) {
       throw new AppError('cannot_start', `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`);
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await sleep(PAUSE_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../service/async';
 import { messageOf } from '../service/errors';
 import { type InRecord, type Kafka } from './port';
 import { type Log } from '../telemetry/log';
@@ -65,7 +65,7 @@ export class RecordWaiter {
   async #read(positions: Map<number, number>): Promise<void> {
     while (this.#byKey.size > 0) {
       await Promise.all([...positions.keys()].map((partition) => this.#readOn(positions, partition)));
-      await pause(LOOK_EVERY_MS);
+      await sleep(LOOK_EVERY_MS);
     }
     this.#positions = undefined;
   }

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
+import { sleep } from '../../shared/service/async';
 import { makeCertificate, type Certificate } from '../../test/support/certificate';
 
 /**
@@ -205,7 +206,7 @@ export class Sink {
     request.completeAt = Date.now();
     for (const check of [...this.#waiters]) check();
     const answer = typeof behaviour === 'function' ? await behaviour(request, nth) : pick(behaviour, nth);
-    if (answer.delayMs) await new Promise((resolve) => setTimeout(resolve, answer.delayMs).unref());
+    if (answer.delayMs) await sleep(answer.delayMs, { ref: false });
     if (!res.destroyed) respond(res, answer, () => this.#reset(request.remotePort));
   }
 

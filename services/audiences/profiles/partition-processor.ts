@@ -4,6 +4,7 @@ import { newTraceparent } from '../../../shared/telemetry/trace';
 import { recallCalls } from './counted-calls';
 import { type Definitions } from '../definitions/compile';
 import { type Step, type ValueChange } from './change-set';
+import { withTimeout } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type Engine } from './engine';
 import { EventLog } from './event-log';
@@ -237,13 +238,8 @@ export class PartitionProcessor {
 
   async #rest(): Promise<void> {
     if (this.#closing) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, TICK_MS);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#queue.length > 0) this.#wake();
-    });
+    const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+    if (this.#queue.length > 0) this.#wake();
+    await withTimeout(TICK_MS, woken);
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   type ProfileResult,
   type MembersQuery,
@@ -6,6 +6,7 @@ import {
   type ProfileQuery,
   readQuery,
 } from '../../../shared/model/profile-queries';
+import { sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
@@ -150,7 +151,7 @@ export class QueryServer {
           else this.#list(open, partition, keeper);
         }
       }
-      if (!busy) await pause(LOOK_EVERY_MS);
+      if (!busy) await sleep(LOOK_EVERY_MS);
     }
   }
 
@@ -215,7 +216,7 @@ export class QueryServer {
 
   async #rest({ queued }: ProcessorView, workedMs: number): Promise<void> {
     if (queued === 0) await turn();
-    else await pause(Math.min(LONGEST_REST_MS, workedMs * REST_FACTOR));
+    else await sleep(Math.min(LONGEST_REST_MS, workedMs * REST_FACTOR));
   }
 
   #say(id: string, answer: ProfileResult): void {

@@ -6,7 +6,7 @@ import { WAYPOST } from '../auth/identities';
 import { disconnect } from './definition-entries';
 import { sourceOf } from './model';
 import { type ConfigEntries } from '../config/config-entries';
-import { Periodic } from '../../../shared/service/periodic';
+import { Periodic } from '../../../shared/service/async';
 
 /**
  * Repairs what an interrupted change of an audience or computed trait left (definition-entries.ts): deletes a source

@@ -1,4 +1,5 @@
 import { type PreviewQuery } from '../../../shared/model/profile-queries';
+import { withTimeout } from '../../../shared/service/async';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/ids';
@@ -137,15 +138,13 @@ export class Previews {
   async #first(preview: Preview): Promise<void> {
     const { firstFiguresMs, heardMs } = this.waits;
     const wait = (ms: number, enough: () => boolean) =>
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        preview.changed = () => {
-          if (!enough()) return;
-          clearTimeout(timer);
-          resolve();
-        };
-        preview.changed();
-      });
+      withTimeout(
+        ms,
+        new Promise<void>((resolve) => {
+          preview.changed = () => enough() && resolve();
+          preview.changed();
+        }),
+      );
     await wait(firstFiguresMs, () => preview.over || hasFigures(preview.progress));
     if (!preview.progress.heard) await wait(heardMs - firstFiguresMs, () => preview.progress.heard);
     preview.changed = () => undefined;

@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from './store';
-import { Periodic } from '../../../shared/service/periodic';
+import { Periodic } from '../../../shared/service/async';
 import { type DefinitionStatus } from './status';
 
 /**

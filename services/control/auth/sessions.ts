@@ -3,7 +3,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { endedSessions, sessionKeys } from './store';
 import { type History } from '../history/history';
-import { Periodic } from '../../../shared/service/periodic';
+import { Periodic } from '../../../shared/service/async';
 import { SessionKeys } from './session-keys';
 
 /**

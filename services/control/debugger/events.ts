@@ -3,7 +3,7 @@ import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
 import { type ConfigReader } from '../../../shared/config/types';
 import { showEvent } from './explain';
 import { type History } from '../history/history';
-import { Periodic } from '../../../shared/service/periodic';
+import { Periodic } from '../../../shared/service/async';
 import { type EventNames } from '../sources/event-names';
 import { EventBuffer } from './buffer';
 import { EventStreams } from './sse';

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { backoff, sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
@@ -64,7 +64,7 @@ export interface BatchWriterOptions<E> {
   othersFirst(): boolean;
   now(): number;
   /** Waits before a batch that failed is tried again, ms. */
-  pause?(ms: number): Promise<void>;
+  pause?: (ms: number) => Promise<void>;
   /** Called when there is room again after `busy`. */
   onRoom(): void;
   log: Log;
@@ -135,17 +135,17 @@ export class BatchWriter<E extends object> {
   }
 
   async #run(): Promise<void> {
-    let pauseMs = FIRST_PAUSE_MS;
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, this.options.pause);
     await this.#gather(GATHER_MS);
     while (this.#queue.length > 0 && !this.#stopping) {
       if (this.#waits()) {
-        await pause(LOOK_EVERY_MS);
+        await sleep(LOOK_EVERY_MS);
         continue;
       }
       const batch = this.#head();
       try {
         await this.#writeHead(batch);
-        pauseMs = FIRST_PAUSE_MS;
+        retry.reset();
         this.#trouble = undefined;
         this.#unknown = 0;
         this.#taken(batch);
@@ -153,8 +153,7 @@ export class BatchWriter<E extends object> {
       } catch (error) {
         if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
         this.#trouble = messageOf(error);
-        await (this.options.pause ?? pause)(pauseMs);
-        pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+        await retry.pause();
       }
     }
     this.#running = undefined;
@@ -173,7 +172,7 @@ export class BatchWriter<E extends object> {
     if (this.#isBatch() || this.#hurrying) return;
     const enough = new AbortController();
     this.#enough = () => enough.abort();
-    await pause(ms, undefined, { signal: enough.signal }).catch(() => undefined);
+    await sleep(ms, { signal: enough.signal });
     this.#enough = () => undefined;
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { backoff, inTurn, sleep } from '../../../shared/service/async';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
@@ -59,7 +60,7 @@ export class History {
   #unlooked = 0;
   #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
-  #busy: Promise<void> = Promise.resolve();
+  readonly #inTurn = inTurn();
   #stopped = false;
   readonly #owner = randomUUID();
   readonly #feed: BatchWriter<Event>;
@@ -149,7 +150,7 @@ export class History {
     // Each stops after its handed-out records are written, or after a second.
     await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
     await Promise.all(feeds.map((feed) => feed.stop()));
-    await this.#busy;
+    await this.#inTurn(() => Promise.resolve());
     await this.#database?.close();
     this.#database = undefined;
     this.#why = 'it is closed';
@@ -177,8 +178,9 @@ export class History {
   }
 
   async #openLater(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#database; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { ref: false }));
+    while (!this.#database) {
+      await retry.pause();
       if (this.#stopped) return;
       await this.#open();
     }
@@ -273,15 +275,6 @@ export class History {
         throw error;
       }
     });
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#busy.then(work);
-    this.#busy = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    return turn;
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { inTurn } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { takeLock } from '../../../shared/service/data-dir-lock';
 import { ROOT } from '../../../shared/service/repo-root';
@@ -125,12 +126,7 @@ async function openThread(worker: Worker): Promise<Thread> {
  */
 export async function databaseInThread(worker: Worker, onClosed: () => void): Promise<Database> {
   const thread = await openThread(worker);
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
-  };
+  const oneAtATime = inTurn();
   const queries: Transaction = {
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
       (await thread.query(sql, params)) as T[],
@@ -143,9 +139,9 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
     get broken() {
       return thread.broken;
     },
-    query: (sql, params) => inTurn(() => queries.query(sql, params)),
+    query: (sql, params) => oneAtATime(() => queries.query(sql, params)),
     transaction: (work) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         await queries.query('begin');
         try {
           const result = await work(queries);
@@ -157,7 +153,7 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
         }
       }),
     close: async () => {
-      await inTurn(() => thread.close());
+      await oneAtATime(() => thread.close());
       onClosed();
     },
   };

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '../../../shared/service/async';
 
 /** Longest time until a waiting caller notices that it should stop. */
 const LOOK_MS = 100;
@@ -15,7 +15,7 @@ export class RateLimiter {
   /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
     for (let waitMs = this.#freeAt - this.now(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.now()) {
-      await pause(Math.min(waitMs, LOOK_MS));
+      await sleep(Math.min(waitMs, LOOK_MS));
     }
     this.#freeAt = Math.max(this.#freeAt, this.now()) + (count * 1_000) / this.perSecond;
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
+import { Periodic, sleep } from '../../../shared/service/async';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
@@ -7,7 +8,6 @@ import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { addJob, cancelJob, claimJobs, getJob, isFree, knownOf, resumeJob } from './store';
-import { Periodic } from '../../../shared/service/periodic';
 import { sentSinceCheckpoint } from './sent-since-checkpoint';
 import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
 import { chunkOf, currentPlace, isActive, type Job, newJob, nextPass, type Place } from './job';
@@ -116,7 +116,7 @@ export class Replays {
       active.held.job.status = 'cancelled';
       await active.ended;
     }
-    while (!(await history.ask((database) => isFree(database, id)))) await pause(CANCEL_LOOK_MS);
+    while (!(await history.ask((database) => isFree(database, id)))) await sleep(CANCEL_LOOK_MS);
     return this.get(id);
   }
 
@@ -181,7 +181,7 @@ export class Replays {
     while (this.#goesOn(held)) {
       try {
         if (!(await this.#historyIsThere(job))) {
-          await pause(PAUSE_MS);
+          await sleep(PAUSE_MS);
           continue;
         }
         sent ??= await sentSinceCheckpoint(this.options.kafka, job);
@@ -195,7 +195,7 @@ export class Replays {
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
         // An append without an answer may have succeeded.
         sent = undefined;
-        await pause(PAUSE_MS);
+        await sleep(PAUSE_MS);
       }
     }
     await held.end();
@@ -297,8 +297,4 @@ export class Replays {
 
 function isPassing(error: unknown): boolean {
   return (error instanceof Problem && error.code === 'unavailable') || (error instanceof AppError && error.retriable);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

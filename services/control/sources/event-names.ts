@@ -4,7 +4,7 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
 import { type History } from '../history/history';
-import { Periodic } from '../../../shared/service/periodic';
+import { Periodic } from '../../../shared/service/async';
 
 /**
  * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts every

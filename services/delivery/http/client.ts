@@ -2,6 +2,7 @@ import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { sleep } from '../../../shared/service/async';
 import { CompactingMap } from '../../../shared/service/compacting-map';
 import { type StallClock } from '../stall-clock';
 import {
@@ -119,7 +120,7 @@ export class Sender {
   /** Waits for the requests in flight, at most until their deadline, and closes. */
   async close(): Promise<void> {
     const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
-    while (this.#inFlight.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (this.#inFlight.size > 0 && Date.now() < until) await sleep(20);
     clearInterval(this.#sweep);
     await Promise.all([...this.#origins.values()].map((connections) => connections.destroy()));
   }

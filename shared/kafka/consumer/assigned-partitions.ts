@@ -1,4 +1,5 @@
 import { type Admin } from 'kafkajs';
+import { sleep } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition, readCommitted, readEnds } from './committed-offsets';
@@ -192,7 +193,7 @@ export class AssignedPartitions {
         if (memberId !== this.memberId) return;
         if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
         orders.pause(places);
-        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+        await sleep(RESTORE_RETRY_MS);
       }
     }
     if (!this.parts.stopping()) orders.resume(places);
@@ -227,7 +228,7 @@ export class AssignedPartitions {
         this.#beginAt(id, partition, offset);
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        await new Promise((resolve) => setTimeout(resolve, RESTORE_RETRY_MS));
+        await sleep(RESTORE_RETRY_MS);
       }
     }
   }

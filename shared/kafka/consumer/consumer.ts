@@ -1,4 +1,5 @@
 import { type Admin, type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
+import { sleep } from '../../service/async';
 import { type Log } from '../../telemetry/log';
 import { Committer } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
@@ -216,7 +217,7 @@ export class KafkaConsumption implements Consumption {
     // kafkajs drops commits silently once it is stopped, so the last commit comes first.
     const drained = () => [...this.#held()].every((partition) => partition.drained);
     while (!drained() && Date.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+      await sleep(DRAIN_POLL_MS);
       if (this.open === 0) await this.#committer.run(Infinity);
     }
     clearInterval(this.#commitTimer);

@@ -1,4 +1,5 @@
 import { type Batch } from 'kafkajs';
+import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 
@@ -64,7 +65,7 @@ async function waitForTurn(broker: Broker): Promise<void> {
   let throttle = throttles.get(broker);
   if (!throttle) throttles.set(broker, (throttle = new FetchThrottle(FETCH_SPACE_MS)));
   const waitMs = throttle.wait(performance.now());
-  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+  if (waitMs > 0) await sleep(waitMs);
 }
 
 let installed = false;

@@ -1,5 +1,5 @@
 import { type Consumer, type EachBatchPayload } from 'kafkajs';
-import { withTimeout } from '../../service/async';
+import { backoff, withTimeout } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { type ConsumerCommands } from '../consumer/assigned-partitions';
@@ -73,12 +73,11 @@ export class RestartingConsumer {
   /** Tries without end until the broker is back. */
   async #restart(): Promise<void> {
     this.#restarting = true;
-    let pauseMs = FIRST_PAUSE_MS;
+    const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     while (this.#crashed) {
       this.options.onCrash();
       await this.#disconnect(this.#current);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+      await retry.pause();
       if (this.#stopped) return;
       this.#crashed = false;
       this.#current = this.options.make();

@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import { SERVICES } from '../../../deploy/standalone/service-list';
+import { sleep } from '../../../shared/service/async';
 import { percentile } from '../arithmetic';
 import { clockMs } from '../clock';
 import { createCustomers } from '../control-api';
@@ -102,7 +103,7 @@ function askOften({ controlUrl, adminToken }: SystemEnv): () => Promise<string> 
       });
       await body.dump();
       times.push(clockMs() - from);
-      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+      await sleep(ASK_EVERY_MS);
     }
   })();
   return async () => {
