@@ -3,13 +3,15 @@ import { type Attempt, type History } from './history';
 import { type Receipts, type Repeat } from './receipts';
 
 /**
- * Explains why a delivery came twice. Four reasons are legitimate, and each can be proved:
+ * Explains why a delivery came twice. Five reasons are legitimate, and each can be proved:
  *
  * - `unanswered`: the record says that the previous attempt got no usable response;
  * - `in_flight`: at a fault, its outcome was not written yet, or not committed: by Kafka's own record of the
  *   commits, not by an estimate;
  * - `forked`: the delivered record had been read before, and its outcome (a hop to a tier) was written but not
  *   committed: from there on the delivery existed twice;
+ * - `diverted`: delivery was killed before it had committed a record that it had diverted. Its copy in the tier came
+ *   back and was sent, and the record was read again and sent after it;
  * - `written_twice`: two records hold it, because the writer of the first failed before its acknowledgement.
  */
 
@@ -29,7 +31,7 @@ export interface Disturbance {
   may: readonly ('flight' | 'flight_until' | 'writes')[];
 }
 
-type Reason = 'unanswered' | 'in_flight' | 'forked' | 'written_twice';
+type Reason = 'unanswered' | 'in_flight' | 'forked' | 'diverted' | 'written_twice';
 
 /** The repeats that one disturbance explains, and the requests in flight at that time. */
 interface Share {
@@ -75,7 +77,7 @@ export function explainRepeats(from: {
   const report: RepeatsReport = {
     taken: receipts.taken,
     total: receipts.repeats.length,
-    reasons: { unanswered: 0, in_flight: 0, forked: 0, written_twice: 0 },
+    reasons: { unanswered: 0, in_flight: 0, forked: 0, diverted: 0, written_twice: 0 },
     shares: [],
     unexplained: [],
   };
@@ -125,6 +127,8 @@ function explain(repeat: Repeat, known: Known): Explanation | undefined {
   if (inFlight) return { reason: 'in_flight', disturbance: inFlight };
   const fork = disturbances.findLast((candidate) => forkedIt(attempts, candidate, known));
   if (fork) return { reason: 'forked', disturbance: fork };
+  const diversion = disturbances.findLast((candidate) => cutShortDiversion(repeat, attempts, candidate, known));
+  if (diversion) return { reason: 'diverted', disturbance: diversion };
   const records = new Set(attempts.map(({ record }) => record));
   const names = new Set(attempts.map(({ n, hop }) => `${n}/${hop}`));
   // If each record has its own name, the delivery moved on; more records than names mean that one was written twice.
@@ -149,9 +153,14 @@ function wasInFlight(
   const since = attempts.filter((attempt) => attempt.recordedAt >= previousAt);
   if (since.some(({ record }) => commits.covers(record, previousAt, disturbance.at))) return false;
   const recordedAt = Math.min(at, ...since.map((attempt) => attempt.recordedAt));
-  const inTheWakeOf = (other: Disturbance) =>
-    other !== disturbance && other.at <= disturbance.at && other.until + SETTLE_MS >= recordedAt;
-  return recordedAt >= disturbance.at - IN_FLIGHT_MS || disturbances.some(inTheWakeOf);
+  return mayBeUncommitted(recordedAt, disturbance, disturbances);
+}
+
+/** Returns whether an outcome was written so shortly before a disturbance that its record may not be committed. */
+function mayBeUncommitted(writtenAt: number, fault: Disturbance, all: readonly Disturbance[]): boolean {
+  if (writtenAt >= fault.at - IN_FLIGHT_MS) return true;
+  // A group commits nothing while it rebalances after an earlier fault.
+  return all.some((other) => other !== fault && other.at <= fault.at && other.until + SETTLE_MS >= writtenAt);
 }
 
 /** Returns whether a record was open at the fault, was delivered after it, and the delivery continued anyway. */
@@ -165,6 +174,35 @@ function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { comm
       !commits.covers(record, 0, disturbance.at) &&
       attempts.some((other) => other.hop > hop && other.at > at),
   );
+}
+
+/**
+ * Returns whether a record was sent after the disturbance although delivery had diverted it before: the copy in the
+ * tier was written before the disturbance, with one wait more than the record and no attempt more, and the record was
+ * not committed.
+ */
+function cutShortDiversion(
+  repeat: Repeat,
+  attempts: readonly Attempt[],
+  disturbance: Disturbance,
+  { history, commits, disturbances }: Known,
+): boolean {
+  const last = lastInFlight(disturbance);
+  if (last === undefined || repeat.at < disturbance.at) return false;
+  return attempts.some(({ record, n, hop, at }) => {
+    if (at < disturbance.at || at - disturbance.at >= FORK_MS || commits.covers(record, 0, disturbance.at))
+      return false;
+    if (!attempts.some((other) => other.hop > hop && other.at <= at)) return false;
+    return history
+      .tierRecordsOf(repeat.delivery)
+      .some(
+        (copy) =>
+          copy.hop === hop + 1 &&
+          copy.attempts === n - 1 &&
+          copy.writtenAt <= last &&
+          mayBeUncommitted(copy.writtenAt, disturbance, disturbances),
+      );
+  });
 }
 
 /** Returns until when a request may have arrived that is repeated because of it. */

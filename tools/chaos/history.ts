@@ -27,9 +27,20 @@ export interface Attempt {
   error: string;
 }
 
+/** A record of a watched delivery in a tier topic. */
+export interface TierRecord {
+  /** waits begun, this one included */
+  hop: number;
+  /** attempts made before it; as many as before the copied record if the delivery was diverted */
+  attempts: number;
+  /** when Kafka stored it, ms since 1970 */
+  writtenAt: number;
+}
+
 export class History {
   readonly #ends = new Map<string, Ends>();
   readonly #attempts = new Map<string, Attempt[]>();
+  readonly #tierRecords = new Map<string, TierRecord[]>();
   /** number of copies of each message in `messages` */
   readonly #copies = new Map<string, number>();
 
@@ -56,6 +67,15 @@ export class History {
     this.#of(delivery).letter = reason;
   }
 
+  /** Adds a record of a tier topic. */
+  tierRecord(delivery: string, hop: number, attempts: number, writtenAt: number): void {
+    if (!this.watched.has(delivery)) return;
+    const record = { hop, attempts, writtenAt };
+    const list = this.#tierRecords.get(delivery);
+    if (list) list.push(record);
+    else this.#tierRecords.set(delivery, [record]);
+  }
+
   message(messageId: string): void {
     this.#copies.set(messageId, (this.#copies.get(messageId) ?? 0) + 1);
   }
@@ -66,6 +86,11 @@ export class History {
 
   attemptsOf(delivery: string): Attempt[] {
     return this.#attempts.get(delivery) ?? [];
+  }
+
+  /** Returns the records of a watched delivery in the tier topics. */
+  tierRecordsOf(delivery: string): TierRecord[] {
+    return this.#tierRecords.get(delivery) ?? [];
   }
 
   /** Returns how often a message is in `messages`: clients sent the copies beyond the first. */

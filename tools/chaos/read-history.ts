@@ -2,7 +2,7 @@ import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
-import { ATTEMPTS, DEAD, MESSAGES } from '../../shared/kafka/topics';
+import { ATTEMPTS, DEAD, MESSAGES, TIER_PREFIX } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { Commits, COMMITS } from './commits';
@@ -28,6 +28,14 @@ export async function readHistory(
       const decoded = decodeDelivery(headers);
       if (decoded.kind === 'delivery') history.letter(decoded.delivery.id, decoded.delivery.reason ?? '');
     });
+    for (const tier of (await kafka.listTopics()).filter((topic) => topic.startsWith(TIER_PREFIX))) {
+      await readAll(kafka, tier, ({ headers, timestampMs }) => {
+        const decoded = decodeDelivery(headers);
+        if (decoded.kind !== 'delivery') return;
+        const { id, hop, attempt } = decoded.delivery;
+        history.tierRecord(id, hop, attempt, timestampMs);
+      });
+    }
     await readAll(kafka, COMMITS, ({ key, value, timestampMs }) => commits.take(key, value, timestampMs));
   });
   if (!commits.some) throw new Error('no commits were found: nothing could be said about repeats');

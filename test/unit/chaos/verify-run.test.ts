@@ -38,6 +38,9 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     },
     cancelled: (message: string, role: Role) => event(message, role, { kind: 'cancelled', reason: 'off' }),
     waiting: (message: string, role: Role) => event(message, role, { kind: 'waiting', reason: 'backoff' }),
+    /** A copy in a tier, `hop` waits and `attempts` attempts after the delivery was made. */
+    waits: (message: string, role: Role, copy: { hop: number; attempts: number; at: number }) =>
+      history.tierRecord(idOf(message, role), copy.hop, copy.attempts, copy.at),
     history,
     /** Up to an offset in webhooks/0, where all records are at offset 1 as a rule; and what is done above it. */
     committed: (offset: number, at: number, metadata = '') =>
@@ -240,6 +243,82 @@ describe('repeats', () => {
     expect(forked([before], T + 50)).toMatchObject({ reasons: { forked: 1 }, unexplained: [] });
     expect(forked([], T + 50)?.unexplained).toHaveLength(1);
     expect(forked([before], T - 6_000)?.unexplained).toHaveLength(1);
+  });
+
+  describe('repeats of a diverted delivery whose record is read again after its copy', () => {
+    /** The times of the copy in the tier, of the commit of the record, and of the attempts of the copy and the record. */
+    interface Diversion {
+      copiedAt?: number;
+      copyHop?: number;
+      copyAttempts?: number;
+      committedAt?: number;
+      copyTriedAt?: number;
+      recordTriedAt?: number;
+    }
+    const diverted = (faults: Disturbance[], times: Diversion = {}) => {
+      const { copiedAt = T, copyHop = 1, copyAttempts = 0, copyTriedAt = T + 2_000, recordTriedAt = T + 3_000 } = times;
+      const run = aRun(['track-1'], faults);
+      const tried = (at: number, hop: number, record: object) => {
+        run.take('track-1', 'steady', at);
+        run.delivered('track-1', 'steady', { at: new Date(at).toISOString(), hop, record });
+      };
+      run.waits('track-1', 'steady', { hop: copyHop, attempts: copyAttempts, at: copiedAt });
+      tried(copyTriedAt, copyHop, { topic: 'webhooks.due', partition: 0, offset: 9 });
+      tried(recordTriedAt, 0, { topic: 'webhooks', partition: 0, offset: 1 });
+      if (times.committedAt !== undefined) run.committed(2, times.committedAt);
+      return report(run);
+    };
+    const killed = kill(T + 100);
+
+    it('a kill before the commit of a diverted record explains that its copy and the record are both sent', () => {
+      expect(diverted([killed])).toMatchObject({
+        reasons: { diverted: 1 },
+        unexplained: [],
+        shares: [{ what: 'kill delivery', repeats: 1 }],
+      });
+    });
+
+    it('the kill explains the repeat also if the copy waited again, or the record was committed later', () => {
+      expect(diverted([killed], { committedAt: T + 4_000 })).toMatchObject({ reasons: { diverted: 1 } });
+      const run = aRun(['track-1'], [killed]);
+      run.waits('track-1', 'steady', { hop: 1, attempts: 0, at: T });
+      run.waits('track-1', 'steady', { hop: 2, attempts: 0, at: T + 1_500 });
+      run.take('track-1', 'steady', T + 2_500);
+      const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
+      run.delivered('track-1', 'steady', { at: new Date(T + 2_500).toISOString(), hop: 2, record });
+      run.take('track-1', 'steady', T + 3_000);
+      run.delivered('track-1', 'steady', { at: new Date(T + 3_000).toISOString() });
+      expect(report(run)).toMatchObject({ reasons: { diverted: 1 }, unexplained: [] });
+    });
+
+    it.each<[string, Disturbance[], Diversion]>([
+      ['without a fault', [], {}],
+      ['after an orderly stop', [kill(T + 100, { may: [] })], {}],
+      ['after a fault of another service', [kill(T + 100, { may: ['writes'] })], {}],
+      ['if the record was committed before the kill', [killed], { committedAt: T + 50 }],
+      ['if the copy was written after the kill', [killed], { copiedAt: T + 700 }],
+      ['if the kill came long after the copy', [kill(T + IN_FLIGHT_MS + 1)], { copyTriedAt: T + 2_500 }],
+      [
+        'if the kill came after the record was tried',
+        [kill(T + 1_000)],
+        { copyTriedAt: T + 400, recordTriedAt: T + 600 },
+      ],
+      ['if the kill came after the repeat', [kill(T + 4_000)], { copiedAt: T + 3_500 }],
+      ['if the record was tried long after the kill', [killed], { recordTriedAt: T + 121_000 }],
+      ['if the copy followed an attempt', [killed], { copyAttempts: 1 }],
+      ['if the copy is of another wait', [killed], { copyHop: 3 }],
+    ])('a repeat of a diverted delivery stays unexplained %s', (_, faults, times) => {
+      expect(diverted(faults, times)?.unexplained).toHaveLength(1);
+    });
+
+    it('a repeat of a delivery without a copy in a tier stays unexplained', () => {
+      const run = delivered([killed]);
+      run.take('track-1', 'steady', T + 3_000);
+      const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
+      run.delivered('track-1', 'steady', { at: new Date(T + 2_900).toISOString(), hop: 1, record });
+      run.committed(2, T + 50);
+      expect(report(run)?.unexplained).toHaveLength(1);
+    });
   });
 
   it('of two records that are the same need a writer that was broken', () => {
