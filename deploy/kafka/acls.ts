@@ -5,9 +5,9 @@ import {
   DUE,
   LIMITED,
   MESSAGES,
-  PROFILE_ANSWERS,
+  PROFILE_RESULTS,
   PROFILE_EVENTS,
-  PROFILE_QUESTIONS,
+  PROFILE_QUERIES,
   PROFILE_STATUS,
   PROFILES,
   REJECTED,
@@ -47,8 +47,8 @@ const TOPICS = [
   PROFILE_EVENTS,
   PROFILES,
   PROFILE_STATUS,
-  PROFILE_QUESTIONS,
-  PROFILE_ANSWERS,
+  PROFILE_QUERIES,
+  PROFILE_RESULTS,
 ];
 
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
@@ -58,12 +58,12 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   retry: { reads: [TIER_PREFIX], writes: [DUE] },
   // Its output goes to `messages`, like any other message.
   audiences: {
-    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUESTIONS],
-    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_ANSWERS],
+    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
+    writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_RESULTS],
   },
   // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to `webhooks.due`, deletions
   // to `messages`, and uploaded members to `profiles.events`.
-  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUESTIONS] },
+  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES] },
 };
 
 /**

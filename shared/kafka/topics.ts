@@ -41,8 +41,14 @@ export const PROFILES = 'profiles';
 /** Progress of each definition in each partition of profiles. */
 export const PROFILE_STATUS = 'profiles.status';
 /** Queries of control to the audiences service, and their results: read by running processes, useful for a moment. */
-export const PROFILE_QUESTIONS = 'profiles.questions';
-export const PROFILE_ANSWERS = 'profiles.answers';
+export const PROFILE_QUERIES = 'profiles.queries';
+export const PROFILE_RESULTS = 'profiles.results';
+/**
+ * The names of these two topics before the first release. An audiences process also answers queries there, so that
+ * control processes of that version still work. No service creates these topics.
+ */
+export const OLD_PROFILE_QUERIES = 'profiles.questions';
+export const OLD_PROFILE_RESULTS = 'profiles.answers';
 /** Topics in which compaction leaves gaps between offsets. In all others a gap means that retention deleted records. */
 export const COMPACTED: ReadonlySet<string> = new Set([CONFIG, PROFILES, PROFILE_STATUS]);
 /** Prefix of the tier topics; the delay follows. */
@@ -82,7 +88,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(PROFILE_EVENTS, 7),
     { name: PROFILES, partitions: 'all', cleanup: 'compact', segmentBytes: 64 * 1024 * 1024 },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
-    { name: PROFILE_QUESTIONS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
-    { name: PROFILE_ANSWERS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
+    { name: PROFILE_QUERIES, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
+    { name: PROFILE_RESULTS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
   ];
 }

@@ -1,19 +1,19 @@
 import { type Json, type JsonObject } from './message';
 
 /**
- * Queries of control to the processes that own profiles (`profiles.questions`), and their results (`profiles.answers`),
- * both keyed by the query's id. Each process answers for the partitions that it owns. A result is therefore complete
- * when all partitions have answered.
+ * Queries of control to the processes that own profiles (`profiles.queries`), and their results (`profiles.results`), both
+ * keyed by the query's id. Each process answers for the partitions that it owns. A result is therefore complete when all
+ * partitions have answered.
  */
 
-interface Asked {
+interface QueryHeader {
   id: string;
   /** ms since 1970; after it no caller waits any more */
   expiresAt: number;
 }
 
 /** Asks how many members a condition would have. */
-export interface PreviewQuery extends Asked {
+export interface PreviewQuery extends QueryHeader {
   kind: 'preview';
   condition: string;
   /** ids of the sources whose messages count; absent: all whose trust is `server` */
@@ -21,7 +21,7 @@ export interface PreviewQuery extends Asked {
 }
 
 /** Asks for the members of an audience, or the users with a computed trait, in order of their ids. */
-export interface MembersQuery extends Asked {
+export interface MembersQuery extends QueryHeader {
   kind: 'members';
   /** id of the audience or computed trait */
   definition: string;
@@ -34,7 +34,7 @@ export interface MembersQuery extends Asked {
 }
 
 /** Cancels a query, since no caller waits any more. */
-interface Cancellation extends Asked {
+interface Cancellation extends QueryHeader {
   kind: 'cancel';
 }
 

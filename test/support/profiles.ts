@@ -37,7 +37,7 @@ export const EMPTY_LOG: Snapshot['log'] = {
 };
 
 export interface Answering {
-  questions: QueryServer;
+  server: QueryServer;
   /** by partition; the snapshot is undefined if another process has the partition */
   kept: Map<number, { snapshot: (Snapshot & { shelf: ProfileShelf }) | undefined; queued: number }>;
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ export async function answering(
   const onFatal = (error: unknown) => {
     throw error;
   };
-  const questions = new QueryServer({
+  const server = new QueryServer({
     kafka,
     producer,
     processors: () => kept,
@@ -66,6 +66,6 @@ export async function answering(
     log,
     onFatal,
   });
-  await questions.start();
-  return { questions, kept, stop: () => questions.stop() };
+  await server.start();
+  return { server, kept, stop: () => server.stop() };
 }

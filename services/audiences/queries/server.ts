@@ -11,7 +11,12 @@ import { messageOf } from '../../../shared/service/errors';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type BatchProducer, type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
-import { PROFILE_ANSWERS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
+import {
+  OLD_PROFILE_QUERIES,
+  OLD_PROFILE_RESULTS,
+  PROFILE_QUERIES,
+  PROFILE_RESULTS,
+} from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberReader, membersOf } from './members';
 import { type Figures, type Snapshot, previewOf } from './preview';
@@ -31,7 +36,7 @@ interface ProcessorView {
 }
 
 export interface QueryServerOptions {
-  kafka: Pick<Kafka, 'tail'>;
+  kafka: Pick<Kafka, 'tail' | 'listTopics'>;
   producer: Pick<BatchProducer, 'send' | 'pendingBytes'>;
   /** the partitions that this process owns now */
   processors: () => Iterable<[number, ProcessorView]>;
@@ -50,33 +55,37 @@ const KEEP_PROFILES_MS = 3_600_000;
 const LOOK_BACK = { ms: KEEP_PROFILES_MS, records: 10_000 };
 /** Concurrent previews. Another one cancels the oldest. */
 const MAX_PREVIEWS = 4;
-const LOOK_EVERY_MS = 50;
-const SAY_EVERY_MS = 300;
+const POLL_MS = 50;
+const PROGRESS_EVERY_MS = 300;
 /** Limit of unacknowledged results. Beyond it, only final results are sent, without progress. */
 const MAX_PENDING_BYTES = 1024 * 1024;
 /** While messages wait, queries get a quarter of the time. */
-const REST_FACTOR = 3;
-const LONGEST_REST_MS = 50;
-const AGAIN_MS = 1_000;
+const PAUSE_FACTOR = 3;
+const LONGEST_PAUSE_MS = 50;
+const RETRY_AFTER_MS = 1_000;
+
+const UNTIL_DELETED =
+  'control processes of an older version use the old topics; delete them when all processes run this version';
 
 /** One partition's part of a preview. */
 interface Part {
-  keeper: ProcessorView;
+  processor: ProcessorView;
   work: AsyncGenerator<Figures, void>;
-  saidAt: number;
-  said: string;
+  lastSent: string;
+  lastSentAt: number;
   /** earliest time of the next step, ms */
   nextAt: number;
   done: boolean;
 }
 
-type Open =
-  | { question: PreviewQuery; parts: Map<number, Part> }
-  | { question: MembersQuery; answered: Set<number>; parts?: undefined };
+/** @property results topic of the results: a query of an older control process came by the old topic */
+type OpenQuery = { results: string } & (
+  { query: PreviewQuery; parts: Map<number, Part> } | { query: MembersQuery; answered: Set<number>; parts?: undefined }
+);
 
 export class QueryServer {
-  readonly #open = new Map<string, Open>();
-  #tail: Tail | undefined;
+  readonly #open = new Map<string, OpenQuery>();
+  readonly #tails: Tail[] = [];
   #working: Promise<void> | undefined;
   #previewedAt = -Infinity;
   #stopped = false;
@@ -84,12 +93,23 @@ export class QueryServer {
   constructor(private readonly options: QueryServerOptions) {}
 
   async start(): Promise<void> {
+    const { kafka, log } = this.options;
+    const topics = new Set(await kafka.listTopics());
+    await this.#follow(PROFILE_QUERIES);
+    if (!topics.has(OLD_PROFILE_QUERIES) || !topics.has(OLD_PROFILE_RESULTS)) return;
+    await this.#follow(OLD_PROFILE_QUERIES);
+    const topicsNow = { [OLD_PROFILE_QUERIES]: PROFILE_QUERIES, [OLD_PROFILE_RESULTS]: PROFILE_RESULTS };
+    log.info({ topics: topicsNow, reason: UNTIL_DELETED }, 'topics.renamed');
+  }
+
+  async #follow(topic: string): Promise<void> {
     const { kafka, now, onFatal } = this.options;
     const from = { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records };
-    this.#tail = await kafka.tail({
-      ...{ name: 'audiences-questions', topic: PROFILE_QUESTIONS, from, batchFetches: true, onFatal },
-      onRecord: (record) => this.#hear(record),
+    const tail = await kafka.tail({
+      ...{ name: 'audiences-queries', topic, from, batchFetches: true, onFatal },
+      onRecord: (record) => this.#onRecord(record),
     });
+    this.#tails.push(tail);
   }
 
   /** Returns whether a recent preview needs profiles, although nothing may be defined. */
@@ -99,130 +119,123 @@ export class QueryServer {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#tail?.stop();
+    await Promise.all(this.#tails.map((tail) => tail.stop()));
     await this.#working;
   }
 
-  #hear({ value, timestampMs }: InRecord): void {
-    const question = readQuery(value);
-    if (!question) return;
+  #onRecord({ topic, value, timestampMs }: InRecord): void {
+    const query = readQuery(value);
+    if (!query) return;
     const nowMs = this.options.now();
-    if (question.kind === 'cancel') {
-      this.#open.delete(question.id);
+    if (query.kind === 'cancel') {
+      this.#open.delete(query.id);
       return;
     }
-    if (question.kind === 'preview' && timestampMs > this.#previewedAt) {
+    if (query.kind === 'preview' && timestampMs > this.#previewedAt) {
       this.#previewedAt = timestampMs;
       if (this.wantsProfiles(nowMs)) this.options.onPreview();
     }
-    if (question.expiresAt <= nowMs) return;
-    this.#say(question.id, { kind: 'heard' });
-    this.#begin(question);
+    if (query.expiresAt <= nowMs) return;
+    const results = topic === OLD_PROFILE_QUERIES ? OLD_PROFILE_RESULTS : PROFILE_RESULTS;
+    this.#send(results, query.id, { kind: 'heard' });
+    this.#begin(query, results);
     this.#working ??= this.#work().finally(() => (this.#working = undefined));
   }
 
-  #begin(question: Exclude<ProfileQuery, { kind: 'cancel' }>): void {
-    if (question.kind === 'members') {
-      this.#open.set(question.id, { question, answered: new Set() });
+  #begin(query: Exclude<ProfileQuery, { kind: 'cancel' }>, results: string): void {
+    if (query.kind === 'members') {
+      this.#open.set(query.id, { query, results, answered: new Set() });
       return;
     }
-    const expression = compileExpression(question.condition, 'audience');
+    const expression = compileExpression(query.condition, 'audience');
     if (expression.kind === 'mistake') {
-      this.#say(question.id, { kind: 'refused', reason: `The condition cannot be read: ${mistakeText(expression)}` });
+      const reason = `The condition cannot be read: ${mistakeText(expression)}`;
+      this.#send(results, query.id, { kind: 'refused', reason });
       return;
     }
     const previews = [...this.#open].filter(([, { parts }]) => parts);
-    for (const [id] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
+    for (const [id, oldest] of previews.slice(0, Math.max(0, previews.length + 1 - MAX_PREVIEWS))) {
       this.#open.delete(id);
-      this.#say(id, { kind: 'refused', reason: 'Too many previews are running. Request it again' });
+      this.#send(oldest.results, id, {
+        kind: 'refused',
+        reason: 'Too many previews are running. Request it again',
+      });
     }
-    this.#open.set(question.id, { question, parts: new Map() });
+    this.#open.set(query.id, { query, results, parts: new Map() });
   }
 
   async #work(): Promise<void> {
     while (!this.#stopped && this.#open.size > 0) {
       let busy = false;
       for (const [id, open] of this.#open) {
-        if (open.question.expiresAt <= this.options.now()) this.#open.delete(id);
-        for (const [partition, keeper] of this.options.processors()) {
+        if (open.query.expiresAt <= this.options.now()) this.#open.delete(id);
+        for (const [partition, processor] of this.options.processors()) {
           // Cancelled or expired in between.
           if (!this.#open.has(id)) break;
-          if (open.parts) busy = (await this.#count(open, partition, keeper)) || busy;
-          else this.#list(open, partition, keeper);
+          if (open.parts) busy = (await this.#count(open, partition, processor)) || busy;
+          else this.#list(open, partition, processor);
         }
       }
-      if (!busy) await sleep(LOOK_EVERY_MS);
+      if (!busy) await sleep(POLL_MS);
     }
   }
 
   #list(
-    { question, answered }: Extract<Open, { answered: unknown }>,
+    { query, results, answered }: Extract<OpenQuery, { answered: unknown }>,
     partition: number,
     { snapshot }: ProcessorView,
   ): void {
-    const at = question.partitions.find((each) => each.partition === partition);
+    const at = query.partitions.find((each) => each.partition === partition);
     if (!at || !snapshot || answered.has(partition)) return;
     answered.add(partition);
-    this.#say(question.id, { kind: 'members', partition, ...membersOf(snapshot.shelf, question, at.after) });
+    this.#send(results, query.id, { kind: 'members', partition, ...membersOf(snapshot.shelf, query, at.after) });
   }
 
   /** Runs the next piece of a preview. @returns whether there was any work */
-  async #count(
-    { question, parts }: Extract<Open, { parts: Map<number, Part> }>,
-    partition: number,
-    keeper: ProcessorView,
-  ) {
+  async #count(open: Extract<OpenQuery, { parts: Map<number, Part> }>, partition: number, processor: ProcessorView) {
     const { now, log } = this.options;
-    const begin = () => previewOf(question, () => keeper.snapshot, now, this.options.browser?.());
-    let part = parts.get(partition);
-    if (part?.keeper !== keeper) {
-      if (!keeper.snapshot) return false;
-      part = {
-        keeper,
-        work: begin(),
-        saidAt: 0,
-        said: '',
-        nextAt: 0,
-        done: false,
-      };
-      parts.set(partition, part);
+    const begin = () => previewOf(open.query, () => processor.snapshot, now, this.options.browser?.());
+    let part = open.parts.get(partition);
+    if (part?.processor !== processor) {
+      if (!processor.snapshot) return false;
+      part = { processor, work: begin(), lastSent: '', lastSentAt: 0, nextAt: 0, done: false };
+      open.parts.set(partition, part);
     }
     if (part.done || now() < part.nextAt) return false;
     const startedAt = performance.now();
     try {
       const { value: figures } = await part.work.next();
       part.done = !figures;
-      if (figures) this.#tell(question.id, partition, part, figures);
-      if (figures?.state === 'waiting') part.nextAt = now() + LOOK_EVERY_MS;
+      if (figures) this.#report(open, partition, part, figures);
+      if (figures?.state === 'waiting') part.nextAt = now() + POLL_MS;
     } catch (error) {
       log.warn({ partition, reason: messageOf(error) }, 'preview.interrupted');
-      Object.assign(part, { work: begin(), nextAt: now() + AGAIN_MS });
+      Object.assign(part, { work: begin(), nextAt: now() + RETRY_AFTER_MS });
     }
-    await this.#rest(keeper, performance.now() - startedAt);
+    await this.#yieldTo(processor, performance.now() - startedAt);
     return true;
   }
 
-  #tell(id: string, partition: number, part: Part, figures: Figures): void {
+  /** Sends the figures of a partition: the final ones at once, progress now and then. */
+  #report({ query, results }: OpenQuery, partition: number, part: Part, figures: Figures): void {
     const { now, producer } = this.options;
-    const answer = { kind: 'preview' as const, partition, ...figures };
+    const result = { kind: 'preview' as const, partition, ...figures };
     if (figures.state !== 'done') {
-      const early = now() - part.saidAt < SAY_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
-      const said = JSON.stringify(answer);
-      if (early || said === part.said) return;
-      Object.assign(part, { said, saidAt: now() });
+      const isEarly = now() - part.lastSentAt < PROGRESS_EVERY_MS || producer.pendingBytes > MAX_PENDING_BYTES;
+      const text = JSON.stringify(result);
+      if (isEarly || text === part.lastSent) return;
+      Object.assign(part, { lastSent: text, lastSentAt: now() });
     }
-    this.#say(id, answer);
+    this.#send(results, query.id, result);
   }
 
-  async #rest({ queued }: ProcessorView, workedMs: number): Promise<void> {
+  async #yieldTo({ queued }: ProcessorView, workedMs: number): Promise<void> {
     if (queued === 0) await turn();
-    else await sleep(Math.min(LONGEST_REST_MS, workedMs * REST_FACTOR));
+    else await sleep(Math.min(LONGEST_PAUSE_MS, workedMs * PAUSE_FACTOR));
   }
 
-  #say(id: string, answer: ProfileResult): void {
+  #send(topic: string, id: string, result: ProfileResult): void {
     // Only a stopping process refuses. The partition's next owner answers.
-    this.options.producer
-      .send([{ topic: PROFILE_ANSWERS, key: id, value: JSON.stringify(answer) }])
-      .catch(() => undefined);
+    this.options.producer.send([{ topic, key: id, value: JSON.stringify(result) }]).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-queries';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
-import { PROFILE_ANSWERS, PROFILE_EVENTS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
+import { PROFILE_RESULTS, PROFILE_EVENTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 
@@ -14,7 +14,7 @@ export class QueryClient {
     private readonly producer: Pick<BatchProducer, 'send'>,
     log: Log,
   ) {
-    this.#answers = new RecordWaiter(PROFILE_ANSWERS, kafka, log);
+    this.#answers = new RecordWaiter(PROFILE_RESULTS, kafka, log);
   }
 
   /** Number of open queries. */
@@ -57,7 +57,7 @@ export class QueryClient {
   }
 
   #append(question: ProfileQuery): Promise<void> {
-    return this.producer.send([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
+    return this.producer.send([{ topic: PROFILE_QUERIES, key: question.id, value: JSON.stringify(question) }]);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type PreviewResult, type PreviewQuery, readResult } from '../../../shared/model/profile-queries';
 import { type Kafka, type OutRecord } from '../../../shared/kafka/port';
-import { PROFILE_ANSWERS, PROFILE_QUESTIONS } from '../../../shared/kafka/topics';
+import { PROFILE_RESULTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
 import { sum } from '../arithmetic';
 import { clockMs } from '../clock';
 import { until } from '../deadline';
@@ -38,7 +38,7 @@ export async function measurePreviews(
     const answers = new Map<number, PreviewResult>();
     let refused: string | undefined;
     const tail = await kafka.tail({
-      ...{ name: 'bench-answers', topic: PROFILE_ANSWERS, from: 'end' },
+      ...{ name: 'bench-answers', topic: PROFILE_RESULTS, from: 'end' },
       onRecord: ({ key, value }) => {
         const answer = key?.toString() === question.id ? readResult(value) : undefined;
         if (answer?.kind === 'preview') answers.set(answer.partition, answer);
@@ -56,7 +56,7 @@ export async function measurePreviews(
       return (clockMs() - fromMs) / 1_000;
     };
     try {
-      await append([{ topic: PROFILE_QUESTIONS, key: question.id, value: JSON.stringify(question) }]);
+      await append([{ topic: PROFILE_QUERIES, key: question.id, value: JSON.stringify(question) }]);
       const firstSeconds = await seconds(() => all().some(({ known }) => known > 0));
       const wholeSeconds = await seconds(isDone);
       figures.push({ what, firstSeconds, seconds: wholeSeconds, looked: sum(all().map(({ looked }) => looked)) });

@@ -18,19 +18,19 @@ afterEach(() => process.stop());
 
 const ask = (id: string, question: object) =>
   memory.append([
-    { topic: 'profiles.questions', key: id, value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }) },
+    { topic: 'profiles.queries', key: id, value: JSON.stringify({ id, expiresAt: nowMs + 60_000, ...question }) },
   ]);
 const preview = (id: string, condition = 'user.traits.plan == "pro"') => ask(id, { kind: 'preview', condition });
-const answersTo = (id: string): ProfileResult[] =>
+const resultsOf = (id: string, topic = 'profiles.results'): ProfileResult[] =>
   memory
-    .records('profiles.answers')
+    .records(topic)
     .filter(({ key }) => String(key) === id)
     .map(({ value }) => readResult(value)!);
 
 test('a preview is acknowledged, and counted to its end', async () => {
   preview('pre_1');
   await eventually(() => {
-    expect(answersTo('pre_1').at(-1)).toMatchObject({
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({
       kind: 'preview',
       partition: 0,
       state: 'done',
@@ -38,7 +38,7 @@ test('a preview is acknowledged, and counted to its end', async () => {
       failed: 2,
     });
   });
-  expect(answersTo('pre_1')[0]).toEqual({ kind: 'heard' });
+  expect(resultsOf('pre_1')[0]).toEqual({ kind: 'heard' });
 });
 
 test('a query of members returns the users whose membership was sent, in order', async () => {
@@ -49,11 +49,11 @@ test('a query of members returns the users whose membership was sent, in order',
   ask('other', { ...where, partitions: [{ partition: 7 }] });
   const member = (userId: string) => ({ userId, value: true, since: 1_000 });
   await eventually(() => {
-    expect(answersTo('all').at(-1)).toMatchObject({ members: [member('ann'), member('bob')], end: true });
-    expect(answersTo('rest').at(-1)).toMatchObject({ members: [member('bob')], end: false });
-    expect(answersTo('one').at(-1)).toMatchObject({ members: [], end: true });
+    expect(resultsOf('all').at(-1)).toMatchObject({ members: [member('ann'), member('bob')], end: true });
+    expect(resultsOf('rest').at(-1)).toMatchObject({ members: [member('bob')], end: false });
+    expect(resultsOf('one').at(-1)).toMatchObject({ members: [], end: true });
   });
-  expect(answersTo('other')).toEqual([{ kind: 'heard' }]);
+  expect(resultsOf('other')).toEqual([{ kind: 'heard' }]);
 });
 
 test('the final owner of a partition answers for it', async () => {
@@ -61,18 +61,18 @@ test('the final owner of a partition answers for it', async () => {
   process.kept.delete(0);
   preview('pre_1');
   await eventually(() => {
-    expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);
+    expect(resultsOf('pre_1')).toEqual([{ kind: 'heard' }]);
   });
   process.kept.set(0, { ...before, snapshot: undefined });
   process.kept.set(0, before);
   await eventually(() => {
-    expect(answersTo('pre_1').at(-1)).toMatchObject({ state: 'done' });
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done' });
   });
   // The partition was away and comes back: its profiles may have changed.
   const snapshot = { shelf: profileShelf({}), log: EMPTY_LOG, ready: true, next: 0 };
   process.kept.set(0, { snapshot, queued: 5 });
   await eventually(() => {
-    expect(answersTo('pre_1').at(-1)).toMatchObject({ state: 'done', profiles: 0 });
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done', profiles: 0 });
   });
 });
 
@@ -80,13 +80,13 @@ test('a fifth preview cancels the oldest, and its caller gets the reason', async
   process.kept.clear();
   for (let i = 0; i < 5; i++) preview(`pre_${i}`);
   await eventually(() => {
-    expect(answersTo('pre_0').at(-1)).toMatchObject({
+    expect(resultsOf('pre_0').at(-1)).toMatchObject({
       kind: 'refused',
       reason: expect.stringContaining('Too many previews'),
     });
-    expect(answersTo('pre_4')).toEqual([{ kind: 'heard' }]);
+    expect(resultsOf('pre_4')).toEqual([{ kind: 'heard' }]);
   });
-  expect(answersTo('pre_1')).toEqual([{ kind: 'heard' }]);
+  expect(resultsOf('pre_1')).toEqual([{ kind: 'heard' }]);
 });
 
 test('a cancelled or expired query gets no further results', async () => {
@@ -94,7 +94,7 @@ test('a cancelled or expired query gets no further results', async () => {
   preview('pre_1');
   preview('pre_2');
   await eventually(() => {
-    expect(answersTo('pre_2').at(-1)).toMatchObject({ state: 'waiting' });
+    expect(resultsOf('pre_2').at(-1)).toMatchObject({ state: 'waiting' });
   });
   ask('pre_1', { kind: 'cancel' });
   ask('late', { kind: 'preview', condition: 'true', expiresAt: nowMs - 1 });
@@ -103,27 +103,42 @@ test('a cancelled or expired query gets no further results', async () => {
   nowMs += 11_000;
   process.kept.get(0)!.snapshot!.ready = true;
   await eventually(() => {
-    expect(answersTo('pre_3').at(-1)).toMatchObject({ state: 'done' });
+    expect(resultsOf('pre_3').at(-1)).toMatchObject({ state: 'done' });
   });
-  expect([answersTo('pre_1').at(-1), answersTo('pre_2').at(-1)]).toMatchObject([
+  expect([resultsOf('pre_1').at(-1), resultsOf('pre_2').at(-1)]).toMatchObject([
     { state: 'waiting' },
     { state: 'waiting' },
   ]);
-  expect(answersTo('late')).toEqual([]);
+  expect(resultsOf('late')).toEqual([]);
+});
+
+test('a query of an older control process is answered by the old topic, where that topic exists', async () => {
+  const query = (id: string) => JSON.stringify({ id, kind: 'preview', condition: 'true', expiresAt: nowMs + 60_000 });
+  memory.append([{ topic: 'profiles.questions', key: 'unheard', value: query('unheard') }]);
+  expect(memory.records('profiles.answers')).toEqual([]);
+  const upgraded = await answering(memory, { ann: {} }, { now: () => nowMs });
+  memory.append([{ topic: 'profiles.questions', key: 'old', value: query('old') }]);
+  preview('new', 'true');
+  await eventually(() => {
+    expect(resultsOf('old', 'profiles.answers').at(-1)).toMatchObject({ state: 'done', members: 1 });
+    expect(resultsOf('new').at(-1)).toMatchObject({ state: 'done' });
+  });
+  expect([resultsOf('old'), resultsOf('new', 'profiles.answers')]).toEqual([[], []]);
+  await upgraded.stop();
 });
 
 test('a condition that this version cannot parse is refused', async () => {
   preview('pre_1', 'nonsense(');
   await eventually(() => {
-    expect(answersTo('pre_1').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('line 1') });
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('line 1') });
   });
 });
 
 test('profiles are needed for an hour after the last preview', async () => {
-  expect(process.questions.wantsProfiles(nowMs)).toBe(false);
+  expect(process.server.wantsProfiles(nowMs)).toBe(false);
   preview('pre_1');
   await eventually(() => {
-    expect(process.questions.wantsProfiles(nowMs)).toBe(true);
+    expect(process.server.wantsProfiles(nowMs)).toBe(true);
   });
-  expect(process.questions.wantsProfiles(nowMs + 2 * HOUR_MS)).toBe(false);
+  expect(process.server.wantsProfiles(nowMs + 2 * HOUR_MS)).toBe(false);
 });
