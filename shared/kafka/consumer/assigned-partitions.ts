@@ -2,10 +2,11 @@ import { type Admin } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { idOf, type TopicPartition, readCommitted, readEnds } from './committed-offsets';
+import { idOf, type TopicPartition, readCommitted, readKnownBounds } from './committed-offsets';
 import { type Membership } from './membership';
-import { readBounds } from '../leader-retry';
+import { type Bounds, readBounds } from '../leader-retry';
 import { type Cut, Partition } from './partition';
+import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 
 /**
@@ -30,8 +31,11 @@ interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'>
   prefix: string;
   orders: ConsumerCommands;
   stopping: () => boolean;
-  /** called when the log of a partition ends before offsets that the group had read; it starts at that end */
-  onTruncated: (partition: Partition, offsets: number) => void;
+  /**
+   * Called with offsets that no longer exist: deferred records that Kafka has deleted, or records of a log that ends
+   * before offsets that the group had read.
+   */
+  onMissed: (partition: Partition, reason: Missed, offsets: number) => void;
   log: Log;
 }
 
@@ -40,6 +44,8 @@ export class AssignedPartitions {
   readonly partitions = new Map<string, Partition>();
   /** partitions whose last commit is being looked up, each with its look-up; records that arrive before are read again */
   readonly #restoring = new Map<string, object>();
+  /** partitions whose deferred records are to be read again, each with its look-up of the log's start */
+  readonly #goingBack = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
   /** id in the current session */
@@ -65,7 +71,7 @@ export class AssignedPartitions {
 
   /** Returns whether records may be dispatched: the partition is assigned, and its start is known. */
   isOpen(id: string): boolean {
-    return this.parts.membership.assigned.has(id) && !this.#restoring.has(id);
+    return this.parts.membership.assigned.has(id) && !this.#restoring.has(id) && !this.#goingBack.has(id);
   }
 
   /** Starts no more records of any partition. */
@@ -93,9 +99,10 @@ export class AssignedPartitions {
 
   /** Reads on from the first deferred record of each partition. */
   readDeferred(): void {
-    for (const partition of this.partitions.values()) {
-      if (!partition.draining && partition.offsets.released > 0) this.#keep(partition);
-    }
+    const deferring = [...this.partitions].filter(([id, { draining, offsets }]) => {
+      return !draining && offsets.released > 0 && !this.#goingBack.has(id);
+    });
+    if (deferring.length > 0) void this.#goBack(deferring.map(([, partition]) => partition));
   }
 
   /** Drains the partitions that are no longer assigned. */
@@ -118,13 +125,43 @@ export class AssignedPartitions {
 
   /** Seeks to the position: kafkajs forgets it, and would read again from the last commit. */
   #keep(partition: Partition): void {
-    this.parts.orders.seek(this.#placeOf(partition), partition.offsets.readFrom);
+    this.#seek(partition, partition.offsets.next);
+    if (partition.draining && !this.parts.stopping()) {
+      // It was assigned again before it was released.
+      partition.reopen();
+      this.parts.orders.resume([this.#placeOf(partition)]);
+    }
+    if (partition.offsets.released > 0) void this.#goBack([partition]);
+  }
+
+  #seek(partition: Partition, offset: number): void {
+    this.parts.orders.seek(this.#placeOf(partition), offset);
     // Buffered records are fetched again from there. Offered twice, they would be skipped as already taken.
     if (partition.discardBuffered() && !this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
-    if (!partition.draining || this.parts.stopping()) return;
-    // It was assigned again before it was released.
-    partition.reopen();
-    this.parts.orders.resume([this.#placeOf(partition)]);
+  }
+
+  /**
+   * Reads on from the first deferred record of partitions, or from the start of the log behind it. kafkajs would commit
+   * that it has no offset after a seek to a deleted record, and the next owner would read the partition from its start.
+   * No records are taken until the start is known, so that they stay in order.
+   */
+  async #goBack(partitions: readonly Partition[]): Promise<void> {
+    for (const partition of partitions) this.#goingBack.set(idOf(this.#placeOf(partition)), partitions);
+    const bounds = await readKnownBounds(
+      this.parts.admin,
+      partitions.map((partition) => this.#placeOf(partition)),
+    );
+    for (const partition of partitions) {
+      const id = idOf(this.#placeOf(partition));
+      if (this.#goingBack.get(id) !== partitions) continue;
+      this.#goingBack.delete(id);
+      // It may be revoked by now.
+      if (this.partitions.get(id) !== partition || partition.draining) continue;
+      const lost = partition.offsets.expire(bounds.get(id)?.low ?? 0);
+      if (lost > 0) this.parts.onMissed(partition, 'retention', lost);
+      if (!bounds.has(id)) partition.commitAgain();
+      this.#seek(partition, partition.offsets.readFrom);
+    }
   }
 
   #orphanAll(): void {
@@ -135,6 +172,7 @@ export class AssignedPartitions {
     this.parts.rebalanceListener?.onLost();
     this.partitions.clear();
     this.#restoring.clear();
+    this.#goingBack.clear();
   }
 
   /**
@@ -142,7 +180,7 @@ export class AssignedPartitions {
    * there.
    * @returns whether another member owns the records left from the lost session
    */
-  #adopt(id: string, committed: Partition, end: number): boolean {
+  #adopt(id: string, committed: Partition, { low, high: end }: Bounds): boolean {
     const orphan = this.#orphans.get(id);
     this.#orphans.delete(id);
     if (committed.committed > end) {
@@ -157,6 +195,7 @@ export class AssignedPartitions {
       return false;
     }
     orphan?.fence();
+    if (committed.committed < low) committed.commitAgain();
     // Without a committed offset, the first record says where the partition starts.
     if (committed.committed >= 0) this.partitions.set(id, committed);
     return orphan !== undefined;
@@ -172,9 +211,9 @@ export class AssignedPartitions {
     for (const place of places) this.#restoring.set(idOf(place), places);
     for (;;) {
       try {
-        const [partitions, ends] = await Promise.all([
+        const [partitions, bounds] = await Promise.all([
           readCommitted({ admin, groupId, prefix, places }),
-          readEnds(admin, places),
+          readKnownBounds(admin, places),
         ]);
         if (memberId !== this.memberId) return;
         let leaves = false;
@@ -183,7 +222,7 @@ export class AssignedPartitions {
           // It may be revoked again, or be looked up once more after it was assigned again.
           if (this.#restoring.get(id) !== places) continue;
           this.#restoring.delete(id);
-          leaves = this.#adopt(id, partition, ends.get(id) ?? Infinity) || leaves;
+          leaves = this.#adopt(id, partition, bounds.get(id) ?? { low: 0, high: Infinity }) || leaves;
         }
         if (leaves) this.parts.onRevoking?.();
         break;
@@ -235,7 +274,7 @@ export class AssignedPartitions {
 
   #beginAt(id: string, { topic, number, committed }: Partition, offset: number): void {
     const partition = Partition.atEnd(topic, number, offset);
-    this.parts.onTruncated(partition, Math.max(1, committed - offset));
+    this.parts.onMissed(partition, 'truncated', Math.max(1, committed - offset));
     this.partitions.set(id, partition);
     this.parts.orders.seek(this.#placeOf(partition), offset);
   }

@@ -1,9 +1,9 @@
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../../service/async';
-import { readBounds } from '../leader-retry';
+import { type Bounds, readBounds } from '../leader-retry';
 import { Partition } from './partition';
 
-const ENDS_MS = 1_000;
+const BOUNDS_MS = 1_000;
 
 /** A partition with its full topic name, as in kafkajs. */
 export interface TopicPartition {
@@ -37,13 +37,13 @@ export async function readCommitted(options: {
   });
 }
 
-/** Returns the ends of partitions by id that are known within a second. A partition without a leader delays no other. */
-export async function readEnds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, number>> {
-  const ends = new Map<string, number>();
+/** Returns the bounds of partitions by id that are known within a second. A partition without a leader delays no other. */
+export async function readKnownBounds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, Bounds>> {
+  const known = new Map<string, Bounds>();
   const topics = new Set(places.map(({ topic }) => topic));
   const looks = [...topics].map(async (topic) => {
-    for (const [number, { high }] of await readBounds(admin, topic)) ends.set(idOf({ topic, number }), high);
+    for (const [number, bounds] of await readBounds(admin, topic)) known.set(idOf({ topic, number }), bounds);
   });
-  await withTimeout(ENDS_MS, Promise.allSettled(looks));
-  return ends;
+  await withTimeout(BOUNDS_MS, Promise.allSettled(looks));
+  return known;
 }

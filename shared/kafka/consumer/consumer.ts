@@ -16,7 +16,8 @@ import { readBounds } from '../leader-retry';
 import { type Consumption, type ConsumeOptions } from '../port';
 
 /**
- * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats no record.
+ * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats only records for which
+ * the commit metadata has no room (commit-metadata.ts): those done long after a deferred record.
  *
  * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers of the last one, so
  * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest
@@ -83,13 +84,18 @@ export class KafkaConsumption implements Consumption {
     this.#owned = new AssignedPartitions({
       ...{ ...parts, ...options, orders },
       stopping: () => this.#stopping,
-      onTruncated: (partition, offsets) => this.#batches.missed(partition, 'truncated', offsets),
+      onMissed: (partition, reason, offsets) => this.#batches.missed(partition, reason, offsets),
     });
     this.#leaderCheck = new LeaderCheck(parts);
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
       command: (what, { topic, number }) => orders[what]([{ topic: parts.prefix + topic, number }]),
       stopping: () => this.#stopping,
+      onFull: ({ topic, number: partition, offsets }) =>
+        parts.log.warn(
+          { group: options.group, topic, partition, deferred: offsets.released },
+          'consumer.partition_full',
+        ),
     });
     const { admin, groupId, prefix, appendedAt } = parts;
     this.#meter = meterConsumer({

@@ -16,11 +16,15 @@ import { type OpenRecord, type DispatchResult } from '../port';
  * requests, which takes a tenth of a second. Responses that arrive during that time must not wait for all of it.
  */
 const TURN_MS = 5;
+/** A partition that is full of deferred records looks again this often. */
+const FULL_AGAIN_MS = 1_000;
 
 export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
   command: (what: 'pause' | 'resume', partition: Partition) => void;
   stopping: () => boolean;
+  /** called once when a partition stops, because a deferred record is too far behind (`OffsetTracker.isFull`) */
+  onFull: (partition: Partition) => void;
   /** a clock in ms, which measures the turn; default: `performance.now()` */
   now?: () => number;
   /** calls back in the next turn of the event loop, after pending input was handled; default: `setImmediate` */
@@ -48,6 +52,11 @@ export class Dispatcher {
 
   /** Offers messages until one is refused. That one and the rest are buffered, and the partition pauses. */
   dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
+    if (this.#isFull(partition, messages[0])) {
+      this.#keep(partition, messages);
+      this.#againIn(partition, FULL_AGAIN_MS);
+      return;
+    }
     const until = this.#turn();
     for (const [i, message] of messages.entries()) {
       if (this.#now() >= until) {
@@ -59,10 +68,7 @@ export class Dispatcher {
       if (result === 'accepted') continue;
       this.#keep(partition, messages.slice(i));
       if (result === 'busy') return;
-      partition.timer = setTimeout(() => {
-        partition.timer = undefined;
-        this.dispatchBuffered(partition);
-      }, result.againInMs);
+      this.#againIn(partition, result.againInMs);
       return;
     }
   }
@@ -82,6 +88,24 @@ export class Dispatcher {
     if (result === 'accepted') record.letGo();
     else partition.offsets.unread(record.offset);
     return result;
+  }
+
+  /** Returns whether the partition takes no new records. Deferred ones, which are read again, are taken. */
+  #isFull(partition: Partition, first: FetchedRecord | undefined): boolean {
+    const { offsets } = partition;
+    if (!first || first.offset < offsets.next) return false;
+    if (partition.full !== offsets.isFull) {
+      partition.full = offsets.isFull;
+      if (partition.full) this.options.onFull(partition);
+    }
+    return partition.full;
+  }
+
+  #againIn(partition: Partition, ms: number): void {
+    partition.timer = setTimeout(() => {
+      partition.timer = undefined;
+      this.dispatchBuffered(partition);
+    }, ms);
   }
 
   #keep(partition: Partition, rest: readonly FetchedRecord[]): void {

@@ -3,8 +3,11 @@ const OPEN = 0;
 const DONE = 1;
 const RELEASED = 2;
 
-/** Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for hours. */
-const MOST_OFFSETS = 1_000_000;
+/**
+ * Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for hours. No commit notes
+ * the records done beyond them, so that each of these would be repeated.
+ */
+export const MOST_OFFSETS = 1_000_000;
 /** Each takes at least a byte, so that this is more than commit metadata has room for. */
 const MOST_RUNS = 3_000;
 
@@ -98,6 +101,34 @@ export class OffsetTracker {
   /** Number of records handed back unprocessed. */
   get released(): number {
     return this.#released;
+  }
+
+  /** True if a released record is so far behind `next` that commits cannot note the records done after it. */
+  get isFull(): boolean {
+    return this.#released > 0 && this.#next - this.#committable >= MOST_OFFSETS;
+  }
+
+  /**
+   * Returns how many of the offsets from `next` to before this one were not done by an earlier owner: if the log begins
+   * here, they are lost.
+   */
+  gapBefore(offset: number): number {
+    let gap = Math.max(0, offset - this.#next);
+    if (gap > 0) for (const done of this.#doneBefore) if (done >= this.#next && done < offset) gap--;
+    return gap;
+  }
+
+  /** Gives up the released records below the start of the log: they count as done. @returns their number */
+  expire(logStart: number): number {
+    const before = this.#released;
+    for (let offset = this.#committable; offset < Math.min(logStart, this.#next) && this.#released > 0; offset++) {
+      if (this.#state(offset) !== RELEASED) continue;
+      this.#done[offset & (this.#done.length - 1)] = DONE;
+      this.#released--;
+      this.#changes++;
+    }
+    this.#advance();
+    return before - this.#released;
   }
 
   /** Opens a record. @returns false if it must be skipped: it was taken before, or an earlier owner has done it */

@@ -20,6 +20,8 @@ export class Partition {
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
+  /** It takes no new records, because a deferred one is too far behind. */
+  full = false;
   /** the last committed offset; below, its metadata, and `changes` of the offset tracker at that commit */
   committed: number;
   #metadata: string;
@@ -52,8 +54,13 @@ export class Partition {
     const partition = new Partition(topic, number, end);
     // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
     partition.committed = -1;
-    partition.#commitsAgainUntil = performance.now() + COMMITS_AGAIN_MS;
+    partition.commitAgain();
     return partition;
+  }
+
+  /** Repeats the commit for a while, because kafkajs may commit that it has none. */
+  commitAgain(): void {
+    this.#commitsAgainUntil = performance.now() + COMMITS_AGAIN_MS;
   }
 
   /** Returns whether the stored commit is the last one of this process, so that no other owner has committed since. */
@@ -100,7 +107,7 @@ export class Partition {
 
   /** Returns the number of offsets between the last record read and these records. */
   gapBefore([first]: readonly FetchedRecord[]): number {
-    return first ? Math.max(0, first.offset - this.offsets.next) : 0;
+    return first ? this.offsets.gapBefore(first.offset) : 0;
   }
 
   /** Returns the state of the partition for metrics. */

@@ -25,6 +25,7 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
     },
     command: (what, { number }) => commands.push(`${what} ${String(number)}`),
     stopping: () => stopping,
+    onFull: ({ number }) => commands.push(`full ${String(number)}`),
     now: () => nowMs,
     soon: (callback) => callbacks.push(callback),
   });
@@ -94,6 +95,46 @@ test('a refused record is buffered, and offered again before those behind it', (
   dispatcher.dispatchBuffered(partition);
   expect(taken).toEqual(['0:0', '0:1', '0:2', '0:3']);
   expect(commands.at(-1)).toBe('resume 0');
+});
+
+describe('a partition with a deferred record', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  test('a partition stops a million offsets after a deferred record, and goes on when the record is done', () => {
+    const { dispatcher, taken, commands } = setUp();
+    const partition = new Partition('t', 0, 0);
+    partition.offsets.take(0);
+    partition.offsets.release(0);
+    partition.offsets.take(999_998);
+    dispatcher.dispatch(partition, fetched(999_999, 1));
+    expect(taken).toEqual(['0:999999']);
+
+    for (let again = 0; again < 3; again++) {
+      dispatcher.dispatch(partition, fetched(1_000_000, 2));
+      jest.advanceTimersByTime(1_000);
+      expect([taken.length, partition.waits]).toEqual([1, true]);
+      partition.discardBuffered();
+    }
+    expect(commands.filter((command) => command === 'full 0')).toHaveLength(1);
+
+    dispatcher.dispatch(partition, fetched(1_000_000, 2));
+    partition.offsets.take(0);
+    partition.offsets.done(0);
+    jest.advanceTimersByTime(1_000);
+    expect([taken, partition.waits]).toEqual([['0:999999', '0:1000000', '0:1000001'], false]);
+    expect(commands.at(-1)).toBe('resume 0');
+  });
+
+  test('a partition that is full of deferred records takes these again', () => {
+    const { dispatcher, taken } = setUp();
+    const partition = new Partition('t', 0, 0);
+    partition.offsets.take(0);
+    partition.offsets.release(0);
+    partition.offsets.take(1_000_000);
+    dispatcher.dispatch(partition, fetched(0, 2));
+    expect(taken).toEqual(['0:0']);
+  });
 });
 
 test('each record is accepted once, in order, whatever the handler refuses and however long it takes', () => {

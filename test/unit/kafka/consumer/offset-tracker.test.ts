@@ -163,3 +163,24 @@ describe('the offset tracker', () => {
     expect(() => tracker.unread(0)).toThrow(RangeError);
   });
 });
+
+describe('records that Kafka has deleted', () => {
+  test('deferred records below the start of the log count as done, and records in work stay open', () => {
+    const tracker = new OffsetTracker(0);
+    for (let offset = 0; offset < 6; offset++) tracker.take(offset);
+    for (const offset of [0, 2, 5]) tracker.release(offset);
+    tracker.done(3);
+    expect(tracker.expire(4)).toBe(2);
+    expect([tracker.committable, tracker.readFrom, tracker.released, tracker.open]).toEqual([1, 5, 1, 2]);
+    tracker.done(1);
+    expect(tracker.committable).toBe(4);
+    expect(tracker.expire(100)).toBe(1);
+    tracker.done(4);
+    expect([tracker.committable, tracker.readFrom, tracker.released]).toEqual([6, 6, 0]);
+  });
+
+  test('a gap before the first record does not count the records that an earlier owner has done', () => {
+    const tracker = new OffsetTracker(10, [1, 5, 2, 1]);
+    expect([tracker.gapBefore(10), tracker.gapBefore(12), tracker.gapBefore(20)]).toEqual([0, 1, 4]);
+  });
+});
