@@ -15,6 +15,8 @@ const MAX_BODY_BYTES = 512_000;
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
 /** Size of a buffer object beside its bytes: bodies may come byte by byte. */
 const CHUNK_BYTES = 256;
+/** The most that deflate inflates one byte to (zlib.net/zlib_tech.html, "Maximum Compression Factor"). */
+const MOST_RATIO = 1_032;
 /** Least and most bytes to inflate in one piece. zlib needs one byte beyond the text to detect its end. */
 const MIN_INFLATED_CHUNK = 4 * 1024;
 const MAX_INFLATED_CHUNK = MAX_BODY_BYTES + 1;
@@ -145,11 +147,13 @@ function inflate(raw: Buffer): Buffer | BodyFault {
 
 /**
  * Returns how many bytes to inflate at once. gzip ends with the length of its text (RFC 1952, ISIZE): with room for all of
- * it nothing is copied, and a small text takes little memory. A wrong length changes only the number of chunks.
+ * it nothing is copied, and a small text takes little memory. The client may claim any length: one that is too short makes
+ * more chunks, and one that is too long reserves no more than a body of this size can inflate to.
  */
-function inflatedChunk(raw: Buffer): number {
-  const claimed = raw.length < 4 ? 0 : raw.readUInt32LE(raw.length - 4) + 1;
-  return Math.min(Math.max(claimed, MIN_INFLATED_CHUNK), MAX_INFLATED_CHUNK);
+export function inflatedChunk(raw: Buffer): number {
+  const claimed = raw.length < 4 ? 0 : raw.readUInt32LE(raw.length - 4);
+  const length = Math.min(claimed, raw.length * MOST_RATIO) + 1;
+  return Math.min(Math.max(length, MIN_INFLATED_CHUNK), MAX_INFLATED_CHUNK);
 }
 
 /** Discards the unread rest of the body. Call it with each refusal, however much of the body was read. */

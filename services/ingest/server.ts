@@ -17,14 +17,26 @@ import { FairShares } from './fair-share';
  * every request.
  */
 
-/** Ends connections on which a client sends nothing. */
-const HEADERS_TIMEOUT_MS = 10_000;
-/** Enough for 500 KB over a slow mobile network. */
-const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than the usual 60 s of load balancers: a request is lost if this side closes while the load balancer sends. */
-const KEEP_ALIVE_MS = 65_000;
-/** Interval in which Node checks connections against these timeouts. */
-const CHECK_MS = 2_000;
+/** Time limits of a connection, ms, by the names of Node's options. */
+export interface Timeouts {
+  /** from the start of the connection, or of its next request, to the end of the headers */
+  headersTimeout: number;
+  /** to the end of the body */
+  requestTimeout: number;
+  /** without a request */
+  keepAliveTimeout: number;
+  /** interval in which Node checks connections against the first two */
+  connectionsCheckingInterval: number;
+}
+
+const TIMEOUTS: Timeouts = {
+  headersTimeout: 10_000,
+  /** Enough for 500 KB over a slow mobile network. */
+  requestTimeout: 60_000,
+  /** Longer than the usual 60 s of load balancers: a request is lost if this side closes while the load balancer sends. */
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+};
 /** Time for a client to read the response before its connection is closed. */
 const LINGER_MS = 500;
 const POLL_MS = 20;
@@ -43,29 +55,20 @@ export interface IngestServer {
 /** @throws AppError `cannot_start` if the port is not available */
 export async function startServer(
   app: Express,
-  { host, port, maxConnections }: { host: string; port: number; maxConnections: number },
+  options: { host: string; port: number; maxConnections: number; timeouts?: Timeouts },
 ): Promise<IngestServer> {
+  const { host, port, maxConnections, timeouts = TIMEOUTS } = options;
   const connections = new FairShares(maxConnections);
   const latest = new Map<Duplex, { req: IncomingMessage; res: ServerResponse }>();
   let stopping = false;
 
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: CHECK_MS,
-      requireHostHeader: false,
-      ...nativePrototypes(app),
-    },
-    (req, res) => {
-      latest.set(req.socket, { req, res });
-      if (stopping) res.shouldKeepAlive = false;
-      const { url = '' } = req;
-      watchRequest(req, res, () => routeOf(url));
-      app(req, res);
-    },
-  );
+  const server = createServer({ ...timeouts, requireHostHeader: false, ...nativePrototypes(app) }, (req, res) => {
+    latest.set(req.socket, { req, res });
+    if (stopping) res.shouldKeepAlive = false;
+    const { url = '' } = req;
+    watchRequest(req, res, () => routeOf(url));
+    app(req, res);
+  });
   server.on('connection', (socket) => {
     const share = connections.of(addressKey(socket.remoteAddress ?? ''));
     // One address must not take all connections; two thirds are enough for a load balancer.
@@ -129,9 +132,9 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   await setImmediate();
   // Not `close` of node:http, which ends idle connections at once.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  const until = Date.now() + Math.min(LAST_REQUEST_MS, deadlineMs / 2);
+  const until = performance.now() + Math.min(LAST_REQUEST_MS, deadlineMs / 2);
   const sweep = setInterval(() => {
-    if (Date.now() >= until) server.closeIdleConnections();
+    if (performance.now() >= until) server.closeIdleConnections();
   }, POLL_MS);
   await withTimeout(deadlineMs, closed);
   clearInterval(sweep);

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { budgetsOf } from '../../../services/ingest/memory-budgets';
-import { createBodyReader, isTrickle } from '../../../services/ingest/read-body';
+import { createBodyReader, inflatedChunk, isTrickle } from '../../../services/ingest/read-body';
 import { FairShares } from '../../../services/ingest/fair-share';
 
 const fill = (shares: FairShares, owner: string) => {
@@ -62,6 +63,16 @@ describe('a request whose body has not come', () => {
     server.close();
   });
 
+  test('a body that comes too slowly is refused', async () => {
+    const { server, client, req } = await begin();
+    const owner = budget();
+    const read = createBodyReader({ graceMs: 0, bytesPerSecond: 1_000_000, checkMs: 1 });
+    expect(await read(req, owner)).toBe('request_timeout');
+    expect(owner.share.held).toBe(0);
+    client.destroy();
+    server.close();
+  });
+
   test('is not waited for where its client left before', async () => {
     const { server, client, req } = await begin();
     client.destroy();
@@ -104,4 +115,25 @@ test.each([
   ['less than 4 KB a second after the grace', 81_919, 20_000, true],
 ])('%s: a body of %i bytes after %i ms trickles: %s', (_, bytes, ms, trickles) => {
   expect(isTrickle(bytes, ms, { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 1 })).toBe(trickles);
+});
+
+describe('the memory to inflate a gzipped body', () => {
+  const claiming = (bytes: number, length: number) => {
+    const raw = Buffer.alloc(bytes);
+    raw.writeUInt32LE(length, bytes - 4);
+    return raw;
+  };
+
+  test.each([
+    ['an honest length takes one chunk, and a byte to detect its end', gzipSync('x'.repeat(100_000)), 100_001],
+    ['the highest ratio of deflate takes one chunk', gzipSync(Buffer.alloc(512_000)), 512_001],
+    ['a short text takes the least chunk', gzipSync('{}'), 4_096],
+    ['a length of zero takes the least chunk', claiming(300, 0), 4_096],
+    ['a claim of 4 GB by a body of 30 bytes reserves what 30 bytes can inflate to', claiming(30, 0xffff_ffff), 30_961],
+    ['a claim of 512,000 by a body of 30 bytes reserves what 30 bytes can inflate to', claiming(30, 512_000), 30_961],
+    ['a claim of 4 GB by a large body reserves the limit of a body', claiming(100_000, 0xffff_ffff), 512_001],
+    ['a body without a length takes the least chunk', Buffer.alloc(3), 4_096],
+  ])('%s', (_, raw, expected) => {
+    expect(inflatedChunk(raw)).toBe(expected);
+  });
 });
