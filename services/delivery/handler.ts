@@ -2,6 +2,7 @@ import { DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
+import { Backpressure } from '../../shared/service/backpressure';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
@@ -31,7 +32,7 @@ export interface DelivererOptions extends AttemptOptions {
   parking?: BatchProducer;
   limits: Limits;
   /** called when there is room again after `busy` */
-  onRoom(): void;
+  onRoom: () => void;
   onFatal(error: unknown): void;
 }
 
@@ -47,9 +48,11 @@ export class Deliverer {
   readonly #undecided: DecisionGate<InHand>;
   #duplicatesDropped = 0;
   #bytes = 0;
-  #refused = false;
+  readonly #room: Backpressure;
 
   constructor(private readonly options: DelivererOptions) {
+    // A process that cannot keep up reads no more, however much memory is free.
+    this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
       concluded: (held, record, outcome, nowMs) => this.#finish({ held, record }, outcome, nowMs),
       late: (event) => void this.#append([event]).catch(() => undefined),
@@ -85,10 +88,7 @@ export class Deliverer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (this.load >= 1 || this.options.lanes.overloaded) {
-      this.#refused = true;
-      return 'busy';
-    }
+    if (!this.#room.accepts()) return 'busy';
     const decoded = decodeDelivery(record.headers);
     if (decoded.kind === 'newer') {
       const { format } = decoded;
@@ -214,9 +214,7 @@ export class Deliverer {
    * Resumes refused partitions once there is room. A timer calls it too, because no event marks the end of an overload.
    */
   makeRoom(): void {
-    if (!this.#refused || this.load > 0.5 || this.options.lanes.overloaded) return;
-    this.#refused = false;
-    this.options.onRoom();
+    this.#room.resumeAtHalf();
   }
 
   #nowMs(): number {

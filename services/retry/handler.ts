@@ -1,6 +1,7 @@
 import { createStepDedup } from '../../shared/model/step-dedup';
 import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { Backpressure } from '../../shared/service/backpressure';
 import { whenDue } from './when-due';
 import { watchReturn } from './telemetry';
 
@@ -17,7 +18,7 @@ const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 export class Requeuer {
   readonly #steps = createStepDedup();
   #duplicatesDropped = 0;
-  #refused = false;
+  readonly #room: Backpressure;
 
   constructor(
     private readonly options: {
@@ -26,7 +27,9 @@ export class Requeuer {
       now: () => number;
       onRoom: () => void;
     },
-  ) {}
+  ) {
+    this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
+  }
 
   /** Number of dropped records that repeated a step of a delivery. */
   get duplicatesDropped(): number {
@@ -34,13 +37,10 @@ export class Requeuer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { producer, now, onRoom } = this.options;
+    const { producer, now } = this.options;
     const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
     if (due !== 'now') return due;
-    if (producer.pendingBytes >= MAX_PENDING_BYTES) {
-      this.#refused = true;
-      return 'busy';
-    }
+    if (!this.#room.accepts()) return 'busy';
     if (this.#steps.isDuplicateStep(record, now())) {
       this.#duplicatesDropped++;
       record.done();
@@ -53,10 +53,7 @@ export class Requeuer {
       () => {
         record.done();
         returned();
-        if (this.#refused && producer.pendingBytes < MAX_PENDING_BYTES / 2) {
-          this.#refused = false;
-          onRoom();
-        }
+        this.#room.resumeAtHalf();
       },
       // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs it): it stays in its tier.
       () => undefined,

@@ -4,6 +4,7 @@ import { type Source } from '../../shared/model/config';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
+import { Backpressure } from '../../shared/service/backpressure';
 import { AppError, messageOf } from '../../shared/service/errors';
 import {
   type BatchProducer,
@@ -81,10 +82,13 @@ export class Router {
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
   readonly #deferrals: Deferrals;
-  #refused = false;
+  readonly #room: Backpressure;
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
+    const fill = () =>
+      Math.max(options.producer.pendingBytes / MAX_PENDING_BYTES, this.#inFlight.waiting / MAX_WAITING);
+    this.#room = new Backpressure(fill, options.onRoom);
     const decide = (met: Incoming, knowledge: Knowledge) => this.#route(met, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
@@ -97,11 +101,7 @@ export class Router {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (this.#failed) return 'busy';
-    if (this.options.producer.pendingBytes >= MAX_PENDING_BYTES || this.#inFlight.waiting >= MAX_WAITING) {
-      this.#refused = true;
-      return 'busy';
-    }
+    if (this.#failed || !this.#room.accepts()) return 'busy';
     if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS)
       return { againInMs: HELD_AGAIN_MS };
     const head = readMessageHeaders(record.headers);
@@ -249,15 +249,7 @@ export class Router {
 
   #finish(record: OpenRecord): void {
     record.done();
-    this.#makeRoom();
-  }
-
-  #makeRoom(): void {
-    if (this.#inFlight.waiting >= MAX_WAITING) return;
-    if (this.#refused && this.options.producer.pendingBytes < MAX_PENDING_BYTES / 2) {
-      this.#refused = false;
-      this.options.onRoom();
-    }
+    this.#room.resumeAtHalf();
   }
 
   #stop(record: OpenRecord, format: string): DispatchResult {

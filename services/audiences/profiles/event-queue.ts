@@ -1,4 +1,5 @@
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { Backpressure } from '../../../shared/service/backpressure';
 import { type Log } from '../../../shared/telemetry/log';
 import { decodeEvent, type Incoming } from '../repartition/event';
 
@@ -21,10 +22,11 @@ const MAX_QUEUE = 2_000;
 /** Holds the events that a partition has accepted and not yet written, in order and up to a limit. */
 export class EventQueue {
   readonly #queue: Queued[];
-  #refused = false;
+  readonly #room: Backpressure;
 
   constructor(private readonly options: EventQueueOptions) {
     this.#queue = [...options.inherited];
+    this.#room = new Backpressure(() => this.#queue.length / MAX_QUEUE, options.onRoom);
   }
 
   get length(): number {
@@ -37,10 +39,7 @@ export class EventQueue {
 
   /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
-    if (this.#queue.length >= MAX_QUEUE) {
-      this.#refused = true;
-      return 'busy';
-    }
+    if (!this.#room.accepts()) return 'busy';
     const incoming = decodeEvent(record);
     if (incoming) this.#queue.push({ incoming, record });
     else this.#skip(record);
@@ -50,9 +49,7 @@ export class EventQueue {
   /** Completes the oldest `count` records, which are written. */
   done(count: number): void {
     for (const { record } of this.#queue.splice(0, count)) record.done();
-    if (!this.#refused || this.#queue.length >= MAX_QUEUE / 2) return;
-    this.#refused = false;
-    this.options.onRoom();
+    this.#room.resumeAtHalf();
   }
 
   #skip(record: OpenRecord): void {

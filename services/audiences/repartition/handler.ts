@@ -1,6 +1,7 @@
 import { type ConfigReader } from '../../../shared/config/types';
 import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../../shared/model/dedup-window';
+import { Backpressure } from '../../../shared/service/backpressure';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { newerFormat, rememberMessage } from '../../../shared/kafka/dedup-warmup';
@@ -36,10 +37,12 @@ export class Repartitioner {
   /** since the start of the process */
   readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
   readonly #seen = createDedupWindow({ maxIds: REKEY_IDS });
-  #refused = false;
+  readonly #room: Backpressure;
   #failed = false;
 
-  constructor(private readonly options: RepartitionerOptions) {}
+  constructor(private readonly options: RepartitionerOptions) {
+    this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
+  }
 
   /** Remembers a record that was read back, so that a later copy of it is not counted. */
   warm(record: InRecord): void {
@@ -47,12 +50,8 @@ export class Repartitioner {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { producer, config } = this.options;
-    if (this.#failed) return 'busy';
-    if (producer.pendingBytes >= MAX_PENDING_BYTES) {
-      this.#refused = true;
-      return 'busy';
-    }
+    const { config } = this.options;
+    if (this.#failed || !this.#room.accepts()) return 'busy';
     const head = readMessageHeaders(record.headers);
     if (head.kind === 'newer') return this.#stop(record, head.format);
     if (head.kind === 'rejected') return this.#leave(record, 'rejected');
@@ -76,17 +75,14 @@ export class Repartitioner {
   }
 
   #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
-    const { producer, log, onRoom } = this.options;
+    const { producer, log } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
     producer.send([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
       () => {
         this.counts.given++;
         record.done();
-        if (this.#refused && producer.pendingBytes < MAX_PENDING_BYTES / 2) {
-          this.#refused = false;
-          onRoom();
-        }
+        this.#room.resumeAtHalf();
       },
       (error: unknown) => {
         // A stopping process refuses temporarily. The record stays open, and the next process reads it again.

@@ -1,4 +1,5 @@
 import { backoff, sleep } from '../../../shared/service/async';
+import { Backpressure } from '../../../shared/service/backpressure';
 import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
@@ -66,14 +67,14 @@ export interface BatchWriterOptions<E> {
   /** Waits before a batch that failed is tried again, ms. */
   pause?: (ms: number) => Promise<void>;
   /** Called when there is room again after `busy`. */
-  onRoom(): void;
+  onRoom: () => void;
   log: Log;
 }
 
 export class BatchWriter<E extends object> {
   #queue: Queued<E>[] = [];
   #bytes = 0;
-  #refused = false;
+  readonly #room: Backpressure;
   #running: Promise<void> | undefined;
   #stopping = false;
   /** true once no more records come */
@@ -86,7 +87,10 @@ export class BatchWriter<E extends object> {
   #unknown = 0;
   #leftOut = 0;
 
-  constructor(private readonly options: BatchWriterOptions<E>) {}
+  constructor(private readonly options: BatchWriterOptions<E>) {
+    const fill = () => Math.max(this.#queue.length / MAX_QUEUED, this.#bytes / MAX_QUEUED_BYTES);
+    this.#room = new Backpressure(fill, options.onRoom);
+  }
 
   get trouble(): string | undefined {
     return this.#trouble;
@@ -98,10 +102,7 @@ export class BatchWriter<E extends object> {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (this.#queue.length >= MAX_QUEUED || this.#bytes >= MAX_QUEUED_BYTES || this.#stopping) {
-      this.#refused = true;
-      return 'busy';
-    }
+    if (this.#stopping || !this.#room.accepts()) return 'busy';
     const event = this.options.parse(record);
     if (event === undefined || event === 'skip') {
       const { topic, partition, offset } = record;
@@ -244,8 +245,6 @@ export class BatchWriter<E extends object> {
       this.#bytes -= bytes;
       record.done();
     }
-    if (!this.#refused || this.#queue.length > MAX_QUEUED / 2 || this.#bytes > MAX_QUEUED_BYTES / 2) return;
-    this.#refused = false;
-    this.options.onRoom();
+    this.#room.resumeAtHalf();
   }
 }
