@@ -10,7 +10,7 @@ import { type Lane } from './lanes/lane';
 import { type LaneRegistry } from './lanes/registry';
 import { concludeAttempt, lateEvent, type DeliveryInHand, type AttemptResult, type StepOutcome } from './outcome';
 import { buildRequest } from './http/request';
-import { type SendRequest, type SendResult } from './http/client';
+import { type SendRequest, type SendResult } from './http/exchange';
 import { type OpenDestination, type Target, type Endpoints } from './endpoints';
 import { systemClock, type Clock } from './clock';
 import { answered, attempted } from './telemetry';

@@ -24,3 +24,96 @@ export const systemClock: Clock = {
     return () => clearInterval(timer);
   },
 };
+
+/**
+ * Measures time without the stalls of this process: a late response or a passed deadline is not an endpoint's fault if
+ * this process could not read. It gives two times:
+ *
+ * - `now`, for estimates of latency, stops while the event loop is stalled: with wall-clock time, a pause of 150 ms
+ *   made healthy lanes look slow and diverted their records.
+ * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU. Connections may have
+ *   ended during one.
+ */
+
+const TICK_MS = 10;
+const MOST_PER_TICK_MS = 15;
+/** Period over which the use of the event loop is judged, ms, and the use (0 to 1) that counts as saturated. */
+const JUDGED_MS = 100;
+const SATURATED = 0.95;
+/**
+ * Gap between ticks from which the process counts as standing still, far longer than the longest turn of a busy loop.
+ * Up to it all time counts; otherwise deadlines would not be kept.
+ */
+const STANDSTILL_MS = 500;
+/**
+ * Requests that begin this soon after a standstill may still suffer from it, for example on a connection that the other
+ * side closed.
+ */
+const AFTERMATH_MS = 1_000;
+
+export class StallClock {
+  #now = 0;
+  #stoodStillMs = 0;
+  #deadlineNow = 0;
+  /** by `deadlineNow` */
+  #stoodStillAt = -Infinity;
+  #last: number;
+  #judged: { atMs: number; busyMs: number };
+  #saturated = false;
+  readonly #stop: () => void;
+
+  constructor(private readonly time: Clock = systemClock) {
+    this.#last = time.steadyMs();
+    this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
+    this.#stop = time.every(TICK_MS, () => this.#tick());
+  }
+
+  /** ms since construction without stalls; as coarse as the tick */
+  now(): number {
+    return this.#now;
+  }
+
+  /** ms that `now` has left out or not counted yet: both together are the real time since construction */
+  get stoodStillMs(): number {
+    return this.#stoodStillMs + this.time.steadyMs() - this.#last;
+  }
+
+  /** True if the event loop was busy throughout the last period: latency may then be our own. */
+  get saturated(): boolean {
+    return this.#saturated;
+  }
+
+  /**
+   * ms since construction; of a standstill only the first part, up to the gap that counts as one
+   * @param steadyMs the present time, if the caller has read it
+   */
+  deadlineNow(steadyMs = this.time.steadyMs()): number {
+    return this.#deadlineNow + Math.min(steadyMs - this.#last, STANDSTILL_MS);
+  }
+
+  /** Returns whether this process stood still after that time (by `deadlineNow`), or shortly before it. */
+  stoodStillSince(deadlineTime: number): boolean {
+    return this.time.steadyMs() - this.#last > STANDSTILL_MS || this.#stoodStillAt > deadlineTime - AFTERMATH_MS;
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  #tick(): void {
+    const real = this.time.steadyMs();
+    const counted = Math.min(MOST_PER_TICK_MS, real - this.#last);
+    this.#now += counted;
+    this.#stoodStillMs += real - this.#last - counted;
+    this.#deadlineNow = this.deadlineNow(real);
+    if (real - this.#last > STANDSTILL_MS) this.#stoodStillAt = this.#deadlineNow;
+    this.#last = real;
+    if (real - this.#judged.atMs >= JUDGED_MS) this.#judge(real);
+  }
+
+  #judge(atMs: number): void {
+    const busyMs = this.time.busyMs();
+    this.#saturated = busyMs - this.#judged.busyMs >= SATURATED * (atMs - this.#judged.atMs);
+    this.#judged = { atMs, busyMs };
+  }
+}

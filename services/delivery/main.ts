@@ -20,7 +20,7 @@ import { observeDelivery } from './metrics';
 import { circuitRecord } from './outcome';
 import { Sender } from './http/client';
 import { Endpoints } from './endpoints';
-import { StallClock } from './stall-clock';
+import { StallClock } from './clock';
 import { circuitTurned } from './telemetry';
 
 /** Sends each delivery to each of its open URLs, and writes the outcomes to Kafka. */

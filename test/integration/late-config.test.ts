@@ -4,7 +4,7 @@ import { NameResolver } from '../../services/delivery/http/resolver';
 import { Deliverer } from '../../services/delivery/handler';
 import { LaneRegistry } from '../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { StallClock } from '../../services/delivery/stall-clock';
+import { StallClock } from '../../services/delivery/clock';
 import { Sender } from '../../services/delivery/http/client';
 import { Endpoints } from '../../services/delivery/endpoints';
 import { decide } from '../../services/router/decide';

@@ -1,7 +1,7 @@
 import { Deliverer, type Limits } from '../../services/delivery/handler';
 import { type LaneOptions } from '../../services/delivery/lanes/lane';
 import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
-import { StallClock } from '../../services/delivery/stall-clock';
+import { StallClock } from '../../services/delivery/clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { circuitRecord } from '../../services/delivery/outcome';

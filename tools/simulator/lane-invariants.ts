@@ -1,4 +1,5 @@
-import { DUE_SHARE, type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { DUE_SHARE } from '../../services/delivery/lanes/types';
 import { type Book } from './delivery-audit';
 
 /**

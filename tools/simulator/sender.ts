@@ -1,5 +1,5 @@
-import { type StallClock } from '../../services/delivery/stall-clock';
-import { type SendRequest, type SendResult } from '../../services/delivery/http/client';
+import { type StallClock } from '../../services/delivery/clock';
+import { type SendRequest, type SendResult } from '../../services/delivery/http/exchange';
 import { type Clock } from '../../services/delivery/clock';
 import { type Random } from '../harness/random';
 import { type Answer, type Behaviour } from './endpoint';

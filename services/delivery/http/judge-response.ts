@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders } from 'node:http';
 import { type ErrorCode, type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
 import { redact, redactLocation } from './redact';
-import { type EndpointResponse, type SendResult } from './client';
+import { type EndpointResponse, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
 import { type Target } from '../endpoints';
 

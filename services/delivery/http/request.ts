@@ -1,6 +1,6 @@
 import { type Delivery } from '../../../shared/model/delivery';
 import { signHeaders } from '../../../shared/model/sign';
-import { type SendRequest } from './client';
+import { type SendRequest } from './exchange';
 import { type OpenDestination, type Target } from '../endpoints';
 
 /**

@@ -1,9 +1,9 @@
 import { CompactingMap } from '../../../shared/service/compacting-map';
 import { Circuit, type CircuitOptions, type Period } from './circuit';
-import { type Job, type Offer, type Refusal, type Signal } from './types';
-import { kindOf, LaneQueue, type Queued } from './queue';
+import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './types';
+import { LaneQueue, type Queued } from './queue';
 import { ConcurrencyLimit, type ConcurrencyOptions } from './concurrency-limit';
-import { type Kind, type SocketShares, type Share } from './socket-shares';
+import { type SocketShares, type Share } from './socket-shares';
 import { RateLimit } from './rate-limit';
 
 /**
@@ -35,10 +35,7 @@ export interface LaneContext {
   saturated(): boolean;
   /** stall time that the shared clock has left out so far, ms */
   stoodStillMs(): number;
-  /**
-   * Budget of jobs that may still be diverted in this tick: when many circuits open together, other lanes must not wait
-   * for it.
-   */
+  /** jobs that may still be diverted in this tick: when many circuits open together, other lanes must not wait for it */
   shedBudget: { left: number };
   /** lanes that wait for a moment rather than a response, and need a tick */
   timed: Set<{ tick(now: number): void }>;
@@ -105,17 +102,12 @@ export class Lane {
     return 'queued';
   }
 
-  /** Estimates the wait of a job offered now, ms, from completed requests and the age of the oldest open one. */
-  expectedWaitMs(kind: Kind, now: number): number {
-    return this.#expect(kind, now).waitMs;
-  }
-
   /** Returns why a queued job has not started yet, if it lacks nothing but time. */
   overdue(job: Job, now: number): Refusal {
     return { reason: this.#expect(kindOf(job), now, 1).reason, waitMs: 0 };
   }
 
-  /** @param before number of jobs ahead that are not in the queue */
+  /** Estimates the wait of a job offered now. @param before number of jobs ahead that are not in the queue */
   #expect(kind: Kind, now: number, before = 0): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
     const [oldest] = this.#open.values();
     const { concurrency, circuit, rateLimit } = this;
@@ -156,7 +148,7 @@ export class Lane {
   tick(now: number): void {
     this.around.timed.delete(this);
     while (this.queued > 0 && this.#mayBegin(now) && this.around.sockets.take(this.#share)) {
-      this.#startNext(this.#queue.turn(), now);
+      this.#start(this.#queue.shift(this.#queue.turn()), now);
     }
     if (this.circuit.refusal(now)) this.#shed(Infinity, now);
     this.#await(now);
@@ -211,17 +203,13 @@ export class Lane {
   /** Receives a place from the socket shares. */
   #given(kind: Kind, now: number): boolean {
     const used = this.queued > 0 && this.#mayStart(now);
-    if (used) this.#startNext(kind, now);
+    if (used) this.#start(this.#queue.shift(kind), now);
     this.#await(now);
     return used;
   }
 
-  #startNext(kind: Kind, now: number): void {
-    const job = this.#queue.shift(kind);
-    if (job) this.#start(job, now);
-  }
-
-  #start(job: Job, now: number): void {
+  #start(job: Job | undefined, now: number): void {
+    if (!job) return;
     this.rateLimit.take(now);
     this.#open.set(job, { at: now, stoodStillMs: this.around.stoodStillMs(), period: this.circuit.began() });
     job.start();
@@ -251,13 +239,10 @@ export class Lane {
   #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
     const refusal = this.circuit.refusal(now);
     if (refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs)) return refusal;
-    return this.expectedWaitMs(kind, now) > maxWaitMs ? this.#full(kind, now) : undefined;
+    return this.#expect(kind, now).waitMs > maxWaitMs ? this.#full(kind, now) : undefined;
   }
 
-  /**
-   * Refuses a job with a wait that includes the jobs diverted before it: otherwise all would return together, most in
-   * vain.
-   */
+  /** Adds the jobs diverted before this one to its wait: otherwise all would return together, most in vain. */
   #full(kind: Kind, now: number): Refusal {
     return this.#expect(kind, now, this.#diverted++);
   }

@@ -1,10 +1,9 @@
 import { type CircuitState } from './circuit';
 import { Lane, type LaneContext, type LaneOptions } from './lane';
-import { type StallClock } from '../stall-clock';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './types';
 import { type Target } from '../endpoints';
-import { systemClock, type Clock } from '../clock';
+import { systemClock, type Clock, type StallClock } from '../clock';
 
 /** Creates lanes when they are first needed, and drops them when long unused. */
 

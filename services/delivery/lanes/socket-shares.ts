@@ -1,4 +1,5 @@
-import { Fifo } from './fifo';
+import { Fifo } from './queue';
+import { DUE_SHARE, type Kind } from './types';
 
 /**
  * Shares the sockets of the process among its lanes. Pure.
@@ -13,12 +14,6 @@ export interface SocketSharesOptions {
   total: number;
   reserve: number;
 }
-
-/** First attempts and due retries wait apart. */
-export type Kind = 'fresh' | 'due';
-
-/** While first attempts wait, a due retry gets every fourth free place. */
-export const DUE_SHARE = 4;
 
 /** A lane's part of the sockets. */
 export interface Share {

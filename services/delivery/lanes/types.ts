@@ -1,3 +1,13 @@
+/** First attempts and due retries wait apart. */
+export type Kind = 'fresh' | 'due';
+
+/** While first attempts wait, a due retry gets every fourth free place. */
+export const DUE_SHARE = 4;
+
+export function kindOf({ due }: { due: boolean }): Kind {
+  return due ? 'due' : 'fresh';
+}
+
 /** A request that is offered to a lane, and the lane's calls to it. */
 export interface Job {
   /** the record it belongs to: if that is being revoked, the job need not wait */

@@ -7,7 +7,7 @@ import { Deliverer } from '../../../services/delivery/handler';
 import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning';
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { circuitRecord } from '../../../services/delivery/outcome';
-import { type SendRequest, type SendResult } from '../../../services/delivery/http/client';
+import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
 import { type OpenDestination, type Target } from '../../../services/delivery/endpoints';
 import { systemClock } from '../../../services/delivery/clock';
 

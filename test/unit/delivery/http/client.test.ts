@@ -1,8 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
-import { Sender, type SendResult } from '../../../../services/delivery/http/client';
-import { StallClock } from '../../../../services/delivery/stall-clock';
+import { Sender } from '../../../../services/delivery/http/client';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
+import { StallClock } from '../../../../services/delivery/clock';
 import { eventually } from '../../../support/eventually';
 
 /** Reuse of connections, against a real server on a real socket. */

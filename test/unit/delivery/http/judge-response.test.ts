@@ -1,6 +1,6 @@
 import { judgeResponse } from '../../../../services/delivery/http/judge-response';
 import { secretTexts } from '../../../../services/delivery/http/redact';
-import { type SendResult } from '../../../../services/delivery/http/client';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type ErrorCode } from '../../../../shared/model/attempt-events';
 
 const TARGET = {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { StallClock } from '../../../services/delivery/stall-clock';
+import { StallClock } from '../../../services/delivery/clock';
 import { type Clock } from '../../../services/delivery/clock';
 
 /** A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0 to 1) as work. */

@@ -1,0 +1,172 @@
+import { type Socket } from 'node:net';
+import { type IncomingHttpHeaders } from 'node:http';
+import { type Dispatcher } from 'undici';
+import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { type StallClock } from '../clock';
+import { ForbiddenAddressError, type Waiting } from './guarded-connector';
+import { DnsError } from './resolver';
+
+/** One POST and its response: collects the response, measures its phases, and classifies the error of a failed one. */
+
+const KEEP_BODY_BYTES = 16 * 1024;
+
+export interface SendRequest {
+  origin: string;
+  /** including the query */
+  path: string;
+  /** alternating names and values */
+  headers: string[];
+  body: Buffer;
+}
+
+export interface EndpointResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** at most 16 KiB */
+  body: Buffer;
+  /** there was more, or the response broke off after the status */
+  truncated: boolean;
+}
+
+export type SendResult = (
+  | { ok: true; answer: EndpointResponse }
+  /**
+   * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint
+   */
+  | { ok: false; error: UrlError; stoodStill?: boolean }
+) & { durationMs: number; phases?: Phases };
+
+// Shared instances: creating a stack trace is expensive (connection-pool.ts), and these are never read.
+const TOO_LATE = new Error('the deadline has passed');
+const TOO_LONG = new Error('the answer is longer than what is kept');
+
+export type ExchangeClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
+
+/** One request in flight. It ends once: with its response, an error, or its deadline. */
+export class Exchange implements Dispatcher.DispatchHandler, Waiting {
+  readonly startedAt = performance.now();
+  /** by the stall clock's `deadlineNow` */
+  readonly begunAt: number;
+  socket: Socket | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+  #phase: Phase = 'connect';
+  #phaseAt = this.startedAt;
+  #phases: Phases | undefined;
+
+  /** @param done `complete`: the whole response was received, so the connection can be used again */
+  constructor(
+    private readonly clock: ExchangeClock,
+    private readonly done: (result: SendResult, complete: boolean) => void,
+  ) {
+    this.begunAt = clock.deadlineNow(this.startedAt);
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  /** Ends the present phase, whose duration is then known, and begins the next. */
+  set phase(next: Phase) {
+    const now = performance.now();
+    const ms = Math.round(now - this.#phaseAt);
+    if (ms > 0) {
+      const phases = (this.#phases ??= {});
+      // A phase may occur twice: after name resolution, connecting comes again.
+      phases[this.#phase] = (phases[this.#phase] ?? 0) + ms;
+    }
+    this.#phase = next;
+    this.#phaseAt = now;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The deadline passed while it waited for a connection: nothing may be sent any more.
+    if (this.#ended) controller.abort(TOO_LATE);
+    this.phase = 'headers';
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+    if (status >= 200) this.phase = 'body';
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    const room = KEEP_BODY_BYTES - this.#bytes;
+    if (chunk.length <= room) {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      return;
+    }
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#answered(true);
+    // The rest of the body is not needed: it is dropped with its connection.
+    controller.abort(TOO_LONG);
+  }
+
+  onResponseEnd(): void {
+    this.#answered(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(error: unknown): void {
+    this.#failed(describe(error, this.phase));
+  }
+
+  expire(timeoutMs: number): void {
+    const message = `no complete answer within ${String(timeoutMs)} ms`;
+    this.#failed({ code: 'timeout', phase: this.phase, message });
+    if (this.#controller) this.#controller.abort(TOO_LATE);
+    else this.socket?.destroy(TOO_LATE);
+  }
+
+  #answered(truncated: boolean): void {
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const answer: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
+    this.#end({ ok: true, answer, durationMs: this.#elapsed() }, !truncated);
+  }
+
+  #failed(error: UrlError): void {
+    const stoodStill = this.clock.stoodStillSince(this.begunAt);
+    this.#end({ ok: false, error, durationMs: this.#elapsed(), ...(stoodStill ? { stoodStill } : {}) });
+  }
+
+  #elapsed(): number {
+    return Math.round(performance.now() - this.startedAt);
+  }
+
+  #end(result: SendResult, complete = false): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    // Ends the last phase.
+    this.phase = this.#phase;
+    if (this.#phases) result.phases = this.#phases;
+    this.done(result, complete);
+  }
+}
+
+/** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
+function describe(error: unknown, phase: Phase): UrlError {
+  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
+  // The resolver gives up shortly before the deadline or together with it. Both have the same cause and get the same
+  // code.
+  if (error instanceof DnsError) {
+    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
+  }
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
+  if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
+    return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };
+  }
+  const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
+  return { code: 'connection', phase, message: `the connection ${when} (${code})` };
+}
