@@ -6,7 +6,7 @@ import { connectKafka } from '../../shared/kafka/client';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { CompiledDefinitions } from './definitions/compiled-definitions';
+import { CompiledDefinitions } from './definitions/compile';
 import { Service } from './service';
 import { observeAudiences, watchFailure } from './telemetry';
 

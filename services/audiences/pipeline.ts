@@ -9,7 +9,7 @@ import { type Definitions } from './definitions/compile';
 import { Repartitioner, REKEY_IDS } from './repartition/handler';
 import { PartitionProcessors } from './profiles/partition-processors';
 import { otherPartitions } from './profiles/partition-state';
-import { RepartitionProgress, REPARTITION_GROUP } from './progress';
+import { RepartitionProgress, REPARTITION_GROUP } from './repartition/handler';
 
 /**
  * Options of the pipeline, which copies messages to their users' partitions and maintains the profiles there. It exists

@@ -1,10 +1,11 @@
+import { type ConfigReader } from '../../../shared/config/types';
 import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/cel/compile';
 import { userVariables, type Variables } from '../../../shared/cel/json-values';
 import { changesAt, type Counter, type CounterSpec, nothingOf, valueOf } from './aggregates';
 import { type Profile, traitsOf } from '../profiles/profile';
-import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from './trusted-sources';
+import { browserSources, NO_SOURCES, type TrustedSources, trustedSourcesOf } from './trusted-sources';
 
 /** Compiles audiences and computed traits, once for each version of `config`. */
 
@@ -191,4 +192,51 @@ function counterOf(profile: Profile, { id }: CounterSpec): Counter | undefined {
 export function ownerOf(counter: string): { id: string; revision: number } {
   const [id = '', revision = ''] = counter.split('.');
   return { id, revision: Number(revision) };
+}
+
+/** The definitions of `config`, compiled once for each version of them. */
+export class CompiledDefinitions {
+  #current: Definitions;
+  #stale = false;
+  /** ids of the browser sources that they were compiled with */
+  #browser = '';
+  readonly #compiled = new Map<string, { version: number; definition: Definition }>();
+
+  constructor(
+    private readonly config: ConfigReader,
+    private readonly onFailure: OnFailure,
+  ) {
+    this.#current = this.#compile();
+    config.onChange(({ kind }) => {
+      if (kind === 'audience' || kind === 'computed_trait' || kind === 'source') this.#stale = true;
+    });
+  }
+
+  get current(): Definitions {
+    if (this.#stale) {
+      this.#stale = false;
+      this.#current = this.#compile();
+    }
+    return this.#current;
+  }
+
+  #compile(): Definitions {
+    const browser = browserSources(this.config);
+    const names = [...browser].sort().join(' ');
+    // Every definition then counts other sources.
+    if (names !== this.#browser) this.#compiled.clear();
+    this.#browser = names;
+    const known = <T extends { id: string }>(entry: { version: number; data: T }, make: (data: T) => Definition) => {
+      const before = this.#compiled.get(entry.data.id);
+      if (before?.version === entry.version) return before.definition;
+      const definition = make(entry.data);
+      this.#compiled.set(entry.data.id, { version: entry.version, definition });
+      return definition;
+    };
+    const audiences = this.config
+      .list('audience')
+      .map((entry) => known(entry, (data) => ofAudience(data, this.onFailure, browser)));
+    const traits = this.config.list('computed_trait').map((entry) => known(entry, (data) => ofTrait(data, browser)));
+    return new Definitions([...audiences, ...traits], browser);
+  }
 }

@@ -1,10 +1,14 @@
 import { rmSync } from 'node:fs';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
-import { PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
+import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
+import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Definitions } from '../definitions/compile';
-import { type PartitionState, NEW_PARTITION_STATE } from './partition-state';
-import { readChange } from './step-records';
+import { type RepartitionProgress } from '../repartition/handler';
+import { Checkpoints } from './checkpoints';
+import { Engine } from './engine';
+import { NEW_PARTITION_STATE, otherPartitions, type PartitionState, withPartitions } from './partition-state';
+import { readChange } from './write-step';
 import { type Profile } from './profile';
 import { Store } from './store';
 
@@ -95,4 +99,53 @@ function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number):
 function withTold(meta: PartitionState, store: Store): PartitionState {
   const last = store.unsent(meta.sent).at(-1);
   return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
+}
+
+export interface OpenOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  partition: number;
+  /** number of partitions when this process began to read */
+  partitions: number;
+  /** of the store */
+  path: string;
+  definitions: () => Definitions;
+  progress: RepartitionProgress;
+  now: () => number;
+  log: Log;
+}
+
+interface OpenPartition {
+  store: Store;
+  engine: Engine;
+  checkpoints: Checkpoints;
+  /** ends of `messages` at the start */
+  ends: readonly number[];
+  /** end of the partition of `profiles.events` at the start */
+  end: number;
+}
+
+/** Restores the store of a partition, and creates the engine on it. */
+export async function openPartition(options: OpenOptions): Promise<OpenPartition> {
+  const { kafka, partition, path, progress, now, log } = options;
+  const startedAt = now();
+  const ends = await progress.messagesEnds();
+  const ranges = await kafka.ranges(PROFILE_EVENTS);
+  if (ranges.length !== options.partitions) throw otherPartitions(ranges.length, options.partitions);
+  const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
+  const { store, meta, next, records, anew } = await restore(
+    kafka,
+    { partition, path, nowMs: startedAt, log },
+    options.definitions(),
+  );
+  const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
+    partition,
+    end,
+    definitions: options.definitions(),
+    onUnusable: ({ offset }, error) =>
+      log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
+    seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
+  });
+  const checkpoints = new Checkpoints({ kafka, partition, next, now });
+  log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+  return { store, engine, checkpoints, ends, end };
 }

@@ -9,14 +9,14 @@ import {
   DATA_FILE,
   isTrusted,
   keys,
+  Members,
   NOTHING,
   NUMBER_BYTES,
   numberKey,
   type Table,
   userKey,
   withPrefix,
-} from './store-lmdb';
-import { Members } from './store-members';
+} from './store-tables';
 import { type PartitionState } from './partition-state';
 import { decodeProfile, encodeProfile, type Profile, type SentValue } from './profile';
 import { type JsonObject } from '../../../shared/model/message';

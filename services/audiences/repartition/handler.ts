@@ -3,9 +3,15 @@ import { parseMessage, readMessageHeaders } from '../../../shared/model/message-
 import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/service/backpressure';
 import { AppError, messageOf } from '../../../shared/service/errors';
-import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type InRecord,
+  type Kafka,
+  type OpenRecord,
+  type DispatchResult,
+} from '../../../shared/kafka/port';
 import { newerFormat, rememberMessage } from '../../../shared/kafka/dedup-warmup';
-import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { messagesOrigin } from './cursor';
 import { encodeEvent, eventOf, isUser } from './event';
@@ -26,6 +32,9 @@ export interface RepartitionerOptions {
   /** this process must stop */
   onFatal: (error: unknown) => void;
 }
+
+/** The consumer group that copies messages to their users' partitions. */
+export const REPARTITION_GROUP = 'audiences';
 
 /** Limit of unacknowledged bytes: about one second at full speed. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
@@ -104,4 +113,53 @@ export class Repartitioner {
     this.options.onFatal(newerFormat(record, format, 'this service'));
     return 'busy';
   }
+}
+
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Tracks how far messages have been copied to the profiles, with one look at the offsets for all partitions of this
+ * process. A committed message has been acknowledged in `profiles.events`. A reader that reaches the ends that this
+ * topic had afterwards has therefore counted it.
+ */
+export class RepartitionProgress {
+  #committed: readonly number[] = [];
+  #ends: readonly number[] = [];
+  #looking: Promise<void> | undefined;
+  #lookedAt = -Infinity;
+
+  constructor(
+    private readonly kafka: Pick<Kafka, 'committed' | 'ranges'>,
+    private readonly now: () => number,
+  ) {}
+
+  /** Returns whether a partition that was read up to `next` contains everything before these ends of `messages`. */
+  covers(ends: readonly number[], partition: number, next: number): boolean {
+    const end = this.#ends[partition];
+    if (end === undefined || next < end) return false;
+    return ends.every((messagesEnd, i) => (this.#committed[i] ?? 0) >= messagesEnd);
+  }
+
+  /** Reads the offsets again, unless the last read was moments ago. @throws errors of Kafka */
+  look(): Promise<void> {
+    if (this.now() - this.#lookedAt < LOOK_EVERY_MS) return Promise.resolve();
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async messagesEnds(): Promise<number[]> {
+    return endsOf(await this.kafka.ranges(MESSAGES));
+  }
+
+  async #look(): Promise<void> {
+    const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
+    // Read after the commits: everything that was committed is then below these ends.
+    const ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
+    [this.#committed, this.#ends] = [committed, ends];
+    this.#lookedAt = this.now();
+  }
+}
+
+function endsOf(ranges: readonly { partition: number; high: number }[]): number[] {
+  return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
 }

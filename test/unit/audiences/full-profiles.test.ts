@@ -1,7 +1,7 @@
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type Step } from '../../../services/audiences/profiles/change-set';
 import { decodeEvent, encodeEvent, type ProfileEvent } from '../../../services/audiences/repartition/event';
-import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/step-records';
+import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/write-step';
 import { encodeProfile, type Profile } from '../../../services/audiences/profiles/profile';
 import { type InRecord } from '../../../shared/kafka/port';
 import { engineUnderTest, identify, NOW } from './engine-under-test';
