@@ -32,8 +32,8 @@ export function watchRefused(count: number): void {
 
 /** The parts of the pipeline that are observed. The pipeline itself counts through this file. */
 interface Observed {
-  rekey: Pick<Repartitioner, 'counts'>;
-  keepers: Iterable<[number, { report(): Report | undefined }]>;
+  repartitioner: Pick<Repartitioner, 'counts'>;
+  processors: Iterable<[number, { report(): Report | undefined }]>;
 }
 
 /** Registers the metrics that are read from the pipeline. */
@@ -45,7 +45,7 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
       labels: { outcome: '`given`, `duplicate`, `left`, `rejected`' },
     },
     () => {
-      const counts = pipeline()?.rekey.counts;
+      const counts = pipeline()?.repartitioner.counts;
       if (!counts) return [];
       const { given, duplicates, left, rejected } = counts;
       return Object.entries({ given, duplicate: duplicates, left, rejected }).map(([outcome, value]) => ({
@@ -56,8 +56,8 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
   );
   const sum = (read: (report: Report) => number) => () => {
     let total = 0;
-    for (const [, keeper] of pipeline()?.keepers ?? []) {
-      const report = keeper.report();
+    for (const [, processor] of pipeline()?.processors ?? []) {
+      const report = processor.report();
       if (report) total += read(report);
     }
     return only(total);

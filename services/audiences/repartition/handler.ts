@@ -40,12 +40,12 @@ export const REPARTITION_GROUP = 'audiences';
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 /** Half of the memory for duplicates. The partition processors have the other half (counted-calls.ts). */
-export const REKEY_IDS = DEDUP_IDS / 2;
+export const REPARTITION_DEDUP_IDS = DEDUP_IDS / 2;
 
 export class Repartitioner {
   /** since the start of the process */
   readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
-  readonly #seen = createDedupWindow({ maxIds: REKEY_IDS });
+  readonly #seen = createDedupWindow({ maxIds: REPARTITION_DEDUP_IDS });
   readonly #room: Backpressure;
   #failed = false;
 
