@@ -40,7 +40,7 @@ export interface Step {
   /** checked by the sync of this interval */
   synced?: { intervalMs: number; users: readonly string[] };
   moves: readonly Move[];
-  tells: readonly ValueChange[];
+  valueChanges: readonly ValueChange[];
   /** changes that did not fit into a profile */
   refused: number;
   meta: PartitionState;
@@ -64,7 +64,7 @@ export class ChangeSet {
   readonly #browsed = new Set<string>();
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
-  readonly #tells: ValueChange[] = [];
+  readonly #valueChanges: ValueChange[] = [];
   /** changes that did not fit into a profile */
   refused = 0;
   #synced: Step['synced'];
@@ -105,7 +105,7 @@ export class ChangeSet {
     for (const [user, profile] of this.#profiles) {
       const bytes = profile ? encodeProfile(profile).length : 0;
       const most = this.#browsed.has(user) ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
-      if (bytes <= (this.#tells.length > 0 ? MAX_TOLD_BYTES : most)) continue;
+      if (bytes <= (this.#valueChanges.length > 0 ? MAX_TOLD_BYTES : most)) continue;
       const before = this.#read.get(user) ?? this.shelf.get(user);
       if (!before || bytes > encodeProfile(before).length) users.add(user);
     }
@@ -157,13 +157,13 @@ export class ChangeSet {
     }
     this.#lastSent = sequence;
     this.setQuietly(user, after);
-    this.#tells.push({ sequence, user, definition, value, atMs });
+    this.#valueChanges.push({ sequence, user, definition, value, atMs });
   }
 
   /** Adds the number of sent values to each definition. */
   count(meta: PartitionState): PartitionState {
     const defs = { ...meta.defs };
-    for (const { definition } of this.#tells) {
+    for (const { definition } of this.#valueChanges) {
       const state = defs[definition];
       if (state) defs[definition] = { ...state, told: state.told + 1 };
     }
@@ -182,7 +182,7 @@ export class ChangeSet {
       touched: { users: [...this.#touched], intervalsMs: this.definitions.intervals },
       ...(this.#synced && { synced: this.#synced }),
       moves: this.#moves,
-      tells: this.#tells,
+      valueChanges: this.#valueChanges,
       refused: this.refused,
       meta: { ...meta, told: this.#lastSent },
     };

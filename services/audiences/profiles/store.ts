@@ -140,7 +140,7 @@ export class Store implements ProfileReader {
       for (const intervalMs of touched.intervalsMs) {
         for (const user of touched.users) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
       }
-      for (const { sequence, user, definition, value } of step.tells) {
+      for (const { sequence, user, definition, value } of step.valueChanges) {
         this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
         this.#members.set(definition, user, value);
       }

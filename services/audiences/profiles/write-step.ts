@@ -1,20 +1,21 @@
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
-import { AppError } from '../../../shared/service/errors';
+import { AppError, messageOf } from '../../../shared/service/errors';
 import { type BatchProducer, type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
-import { type Definition } from '../definitions/compile';
+import { type Log } from '../../../shared/telemetry/log';
+import { newTraceparent } from '../../../shared/telemetry/trace';
+import { type Definition, type Definitions } from '../definitions/compile';
 import { encodeEvent } from '../repartition/event';
+import { watchRefused } from '../telemetry';
 import { type Step, type ValueChange } from './change-set';
+import { type Checkpoints } from './checkpoints';
+import { type Engine } from './engine';
 import { type PartitionState } from './partition-state';
 import { decodeToCopy, encodeProfile, markedFull, type Profile } from './profile';
+import { type Store } from './store';
 
-/**
- * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as a rule): one user
- * must not block the others of a partition. Such a user keeps the profile from before the step and is marked as full.
- * If Kafka refuses that too, the user's traits and counters are dropped.
- */
-
+/** The target of a step's records. */
 export interface Writing {
   producer: Pick<BatchProducer, 'send'>;
   partition: number;
@@ -24,6 +25,77 @@ export interface Writing {
   onRefused: (error: AppError, bytes: number) => void;
 }
 
+export interface StepWriterOptions {
+  producer: BatchProducer;
+  partition: number;
+  definitions: () => Definitions;
+  /** true once another process may own the partition */
+  isLost: () => boolean;
+  now: () => number;
+  log: Log;
+}
+
+/**
+ * Writes the steps of one partition, each in this order: moves, the changelog, the store, messages. Each write waits for
+ * Kafka's acknowledgement of the one before.
+ */
+export class StepWriter {
+  readonly #writing: Writing;
+
+  constructor(
+    private readonly parts: { store: Store; engine: Engine; checkpoints: Checkpoints },
+    private readonly options: StepWriterOptions,
+  ) {
+    const { producer, partition, log } = options;
+    this.#writing = {
+      ...{ producer, partition, before: (user) => parts.store.get(user) },
+      onRefused: (error, bytes) =>
+        log.error({ partition, bytes, reason: messageOf(error.cause ?? error) }, 'profile.refused'),
+    };
+  }
+
+  /** @returns false if there was no step, or the partition was lost */
+  async write(step: Step | undefined): Promise<boolean> {
+    const { engine, checkpoints } = this.parts;
+    if (!step || this.options.isLost()) return false;
+    const { step: written, records } = await writeStep(step, this.#writing);
+    if (this.options.isLost()) return false;
+    engine.commit(written);
+    checkpoints.wrote(records);
+    watchRefused(written.refused);
+    await this.#send(written.valueChanges, written.meta.told);
+    return true;
+  }
+
+  /** Sends again the messages that the previous owner wrote and that may not have arrived, unchanged. */
+  async sendUnsent(): Promise<void> {
+    const { store, engine } = this.parts;
+    const unsent = store.unsent(engine.meta.sent).flatMap(({ sequence, user, definition }): ValueChange[] => {
+      const [value, atMs, last] = store.get(user)?.s?.[definition] ?? [];
+      // A later value was emitted since.
+      if (value === undefined || atMs === undefined || last !== sequence) return [];
+      return [{ sequence, user, definition, value, atMs }];
+    });
+    await this.#send(unsent, engine.meta.told);
+  }
+
+  /** @param upTo position up to which these messages are complete */
+  async #send(values: readonly ValueChange[], upTo: number): Promise<void> {
+    const { store, engine } = this.parts;
+    const { definitions, isLost, now } = this.options;
+    if (engine.meta.sent >= upTo) return;
+    const known = definitions();
+    const records = values.flatMap((change) => {
+      const definition = known.of(change.definition);
+      return definition ? identifyRecord(change, definition, { nowMs: now(), traceparent: newTraceparent() }) : [];
+    });
+    watchRefused((await refused(records, this.#writing)).size);
+    if (isLost()) return;
+    engine.meta = { ...engine.meta, sent: upTo };
+    store.sent(engine.meta);
+  }
+}
+
 interface Written {
   /** the step as written */
   step: Step;
@@ -31,7 +103,12 @@ interface Written {
   records: number;
 }
 
-/** @throws errors of `send` about more than a single user's record; the process cannot continue then */
+/**
+ * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as a rule): one user
+ * must not block the others of a partition. Such a user keeps the profile from before the step and is marked as full.
+ * If Kafka refuses that too, the user's traits and counters are dropped.
+ * @throws errors of `send` about more than a single user's record; the process cannot continue then
+ */
 export async function writeStep(step: Step, writing: Writing): Promise<Written> {
   const { partition, before } = writing;
   const moves = moveRecords(step);
@@ -96,7 +173,7 @@ function without(step: Step, users: ReadonlySet<string>, kept: (user: string) =>
     ...step,
     profiles,
     moves: step.moves.filter(({ from }) => !users.has(from)),
-    tells: step.tells.filter(({ user }) => !users.has(user)),
+    valueChanges: step.valueChanges.filter(({ user }) => !users.has(user)),
     refused: step.refused + users.size,
   };
 }

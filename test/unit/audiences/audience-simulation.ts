@@ -40,7 +40,7 @@ export class World {
   readonly keepers: Keeper[];
   /** the values at the receiver, by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
-  tells = 0;
+  sentValues = 0;
   /** the source of each message */
   readonly #sources = new WeakMap<Message, string>();
   readonly #rekeyed = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
@@ -169,7 +169,7 @@ export class World {
       const known = this.known.get(key);
       if (known && known.atMs > told[1]) throw new Error('an older one came later');
       if (known?.atMs === told[1]) continue;
-      this.tells++;
+      this.sentValues++;
       this.known.set(key, { value: told[0], atMs: told[1] });
     }
     shelf.unsent.clear();

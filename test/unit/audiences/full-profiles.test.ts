@@ -106,7 +106,7 @@ describe('a profile', () => {
       identify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)]))),
     );
     expect(shelf.get('ann')?.f).toBe(1);
-    expect(engine.sync(1_000, NOW, 10)?.tells.map(({ value }) => value)).toEqual([['first']]);
+    expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
   });
 
   it('that an older version let grow too large stays, and does not grow', () => {

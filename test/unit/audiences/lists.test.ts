@@ -35,10 +35,10 @@ test('a full set is compared with the previous one, and a change adds and remove
   const { world, write, complete, members } = begin();
   complete(write({ ann: true, bob: true }), true);
   expect(members()).toEqual(['ann', 'bob']);
-  const { tells } = world;
+  const { sentValues } = world;
   complete(write({ bob: true, cyn: true }), true);
   expect(members()).toEqual(['bob', 'cyn']);
-  expect(world.tells - tells).toBe(2);
+  expect(world.sentValues - sentValues).toBe(2);
   complete(write({ bob: false, dan: true }), false);
   expect(members()).toEqual(['cyn', 'dan']);
 });
@@ -46,9 +46,9 @@ test('a full set is compared with the previous one, and a change adds and remove
 test('uploading the same set again sends nothing', () => {
   const { world, write, complete } = begin();
   complete(write({ ann: true, bob: true }), true);
-  const { tells } = world;
+  const { sentValues } = world;
   complete(write({ ann: true, bob: true }), true);
-  expect(world.tells).toBe(tells);
+  expect(world.sentValues).toBe(sentValues);
 });
 
 test('an incomplete upload changes nothing, not even with the next upload', () => {

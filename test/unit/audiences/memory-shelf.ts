@@ -47,7 +47,7 @@ export class MemoryShelf implements ProfileReader {
     }
     for (const [user, at] of step.due) this.setDue(user, at);
     for (const user of step.touched.users) this.touch(user, step.touched.intervalsMs);
-    for (const { sequence, user, definition } of step.tells) this.unsent.set(sequence, [user, definition]);
+    for (const { sequence, user, definition } of step.valueChanges) this.unsent.set(sequence, [user, definition]);
     this.meta = step.meta;
   }
 }

@@ -253,9 +253,9 @@ describe('a receiver that applies all messages has the true values after any cra
         story.world.settle();
         const expected = story.expected();
         expect(story.actual(expected)).toEqual(expected);
-        const { tells } = story.world;
+        const { sentValues } = story.world;
         for (let p = 0; p < PARTITIONS; p++) for (const every of [1, 2]) story.world.sync(p, every * MINUTE, undefined);
-        expect(story.world.tells).toBe(tells);
+        expect(story.world.sentValues).toBe(sentValues);
         // A window expires without a new event.
         story.world.nowMs += 25 * MINUTE;
         story.world.settle();

@@ -28,7 +28,7 @@ interface Change {
   traits: Record<string, string> | null;
   due: number | undefined;
   touches: boolean;
-  tells: boolean | undefined;
+  value: boolean | undefined;
 }
 
 const change: fc.Arbitrary<Change> = fc.record({
@@ -36,7 +36,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   traits: fc.option(fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 40 })), { freq: 6 }),
   due: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
   touches: fc.boolean(),
-  tells: fc.option(fc.boolean(), { nil: undefined }),
+  value: fc.option(fc.boolean(), { nil: undefined }),
 });
 type Deed = { kind: 'step'; changes: Change[] } | { kind: 'sync' } | { kind: 'sent' } | { kind: 'reopen' };
 const deed: fc.Arbitrary<Deed> = fc.oneof(
@@ -54,13 +54,13 @@ class Model {
 
   /** @returns the same as a step of the engine */
   step(changes: readonly Change[]): Step {
-    const tells: ValueChange[] = [];
+    const valueChanges: ValueChange[] = [];
     const [profiles, due] = [new Map<string, Profile | null>(), new Map<string, number | undefined>()];
-    for (const { user, traits, due: at, tells: value } of new Map(changes.map((each) => [each.user, each])).values()) {
+    for (const { user, traits, due: at, value } of new Map(changes.map((each) => [each.user, each])).values()) {
       const profile: Profile = { t: { src: {} } };
       for (const [name, text] of Object.entries(traits ?? {})) profile.t!.src![name] = [text, 1];
       if (traits && value !== undefined) {
-        tells.push({ sequence: ++this.told, user, definition: DEFINITION, value, atMs: 1 });
+        valueChanges.push({ sequence: ++this.told, user, definition: DEFINITION, value, atMs: 1 });
         profile.s = { [DEFINITION]: [value, 1, this.told] };
       } else if (traits && this.profiles.get(user)?.s) profile.s = this.profiles.get(user)!.s!;
       profiles.set(user, traits && profile);
@@ -69,10 +69,10 @@ class Model {
     const users = [...new Set(changes.filter(({ touches }) => touches).map(({ user }) => user))];
     for (const [user, profile] of profiles) this.#set(user, profile, due.get(user));
     for (const user of users) this.touched.add(user);
-    for (const { user, value } of tells) this.members[value === true ? 'add' : 'delete'](user);
-    this.unsent.push(...tells);
+    for (const { user, value } of valueChanges) this.members[value === true ? 'add' : 'delete'](user);
+    this.unsent.push(...valueChanges);
     const meta = { ...META, told: this.told };
-    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], tells, refused: 0, meta };
+    return { profiles, due, touched: { users, intervalsMs: INTERVALS }, moves: [], valueChanges, refused: 0, meta };
   }
 
   #set(user: string, profile: Profile | null, due: number | undefined): void {
@@ -166,7 +166,7 @@ test('the store counts users whose profiles are full, also after a reopening', a
       due: new Map(),
       touched: { users: [], intervalsMs: [] },
       moves: [],
-      tells: [],
+      valueChanges: [],
       refused: 0,
       meta: META,
     };
@@ -189,7 +189,7 @@ test.each([
 ])('a store that %s is not trusted', async (_, harm) => {
   const path = join(dir, 'store');
   const store = new Store(path);
-  store.write(new Model().step([{ user: 'ann', traits: {}, due: 1, touches: true, tells: true }]));
+  store.write(new Model().step([{ user: 'ann', traits: {}, due: 1, touches: true, value: true }]));
   await store.close();
   harm(path);
   const again = new Store(path);
