@@ -38,12 +38,12 @@ export class Admission {
   readonly #mayLog: (source: string) => boolean;
 
   constructor(private readonly parts: AdmissionParts) {
-    const { budgets, limits, now } = parts;
+    const { budgets, limits } = parts;
     this.#limits = new SourceLimits(limits);
     this.#requests = new FairShares(budgets.requests);
     this.#bodies = new FairShares(budgets.bodyBytes - budgets.unknownBodyBytes);
     this.#unknownBodies = new FairShares(budgets.unknownBodyBytes);
-    this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES, now);
+    this.#mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_SOURCES);
   }
 
   /** @returns a place, to be given to `leave` later; undefined if the source or the address already holds its share */

@@ -56,7 +56,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const gate = new Admission({ budgets, limits, clientAddress, counts, log, now });
-  const store = createStore({ producer, log, now, answerDeadlineMs });
+  const store = createStore({ producer, log, answerDeadlineMs });
   const intake = createRequestHandler({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
   const app = createApp({ intake, sources, gate, log });
   const { host, port } = options;

@@ -27,14 +27,12 @@ const dropped = metrics
 export interface StoreParts {
   producer: BatchProducer;
   log: Log;
-  /** ms since 1970 */
-  now: () => number;
   /** from the end of the body to the response; clients are promised 5 s */
   answerDeadlineMs: number;
 }
 
 export function createStore(parts: StoreParts): Store {
-  const mayLog = logThrottle(1_000, 16, parts.now);
+  const mayLog = logThrottle(1_000, 16);
   const { producer, log } = parts;
   // Kafka may still store the records after `waitMs`. The client sends them again with the same `messageId`, by which the
   // router drops the second copy.

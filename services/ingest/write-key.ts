@@ -48,7 +48,7 @@ export function basicUser(authorization: string | undefined): string | undefined
 
 export function createSources(options: { config: ConfigReader; log: Log; now: () => number }): Sources {
   const { config, log, now } = options;
-  const mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, now);
+  const mayLog = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS);
 
   const known = (key: string) => {
     const source = config.sourceByWriteKey(key, now())?.data;

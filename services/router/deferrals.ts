@@ -25,7 +25,7 @@ interface Options {
 export class Deferrals {
   readonly #unreadable = new Set<string>();
   #behind = false;
-  readonly #speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES, () => performance.now());
+  readonly #speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES);
 
   /** @param hasRoom returns whether the router can hold messages in memory again */
   constructor(

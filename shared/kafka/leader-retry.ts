@@ -14,12 +14,12 @@ const PAUSE_MS = 100;
 
 /** Repeats `look` while leaders are missing. @throws its error, if it is another one or `withinMs` is over */
 export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs = WITHIN_MS): Promise<T> {
-  const until = Date.now() + withinMs;
+  const until = performance.now() + withinMs;
   for (;;) {
     try {
       return await look();
     } catch (error) {
-      if (!isLeaderless(error) || Date.now() >= until) throw error;
+      if (!isLeaderless(error) || performance.now() >= until) throw error;
       await sleep(PAUSE_MS);
     }
   }

@@ -23,11 +23,11 @@ const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
  * @throws AppError `cannot_start` after `deadlineMs`, with one sentence that names the brokers and the last reason
  */
 export async function waitForKafka(address: KafkaAddress, deadlineMs: number, giveUp?: AbortSignal): Promise<void> {
-  const until = Date.now() + deadlineMs;
+  const until = performance.now() + deadlineMs;
   for (;;) {
     const look = await probeKafka(address);
     if (look.state === 'ready') return;
-    if (giveUp?.aborted || Date.now() + PAUSE_MS >= until) {
+    if (giveUp?.aborted || performance.now() + PAUSE_MS >= until) {
       throw new AppError('cannot_start', `Kafka cannot be reached at ${address.brokers.join(', ')}: ${look.reason}.`);
     }
     await sleep(PAUSE_MS);

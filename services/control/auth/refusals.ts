@@ -36,8 +36,8 @@ export class Refusals {
   readonly #mayLogKnown: (key: string) => boolean;
 
   constructor(private readonly options: RefusalsOptions) {
-    this.#mayLogStranger = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
-    this.#mayLogKnown = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS, options.now);
+    this.#mayLogStranger = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS);
+    this.#mayLogKnown = logThrottle(LOG_INTERVAL_MS, LOG_MAX_KEYS);
   }
 
   /**

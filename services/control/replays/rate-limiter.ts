@@ -5,18 +5,20 @@ const LOOK_MS = 100;
 
 /** Limits a rate by waiting. It does not make up for unused time. */
 export class RateLimiter {
+  /** by `performance.now()` */
   #freeAt = 0;
 
-  constructor(
-    private readonly perSecond: number,
-    private readonly now: () => number,
-  ) {}
+  constructor(private readonly perSecond: number) {}
 
   /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
-    for (let waitMs = this.#freeAt - this.now(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.now()) {
+    for (
+      let waitMs = this.#freeAt - performance.now();
+      waitMs > 0 && goOn();
+      waitMs = this.#freeAt - performance.now()
+    ) {
       await sleep(Math.min(waitMs, LOOK_MS));
     }
-    this.#freeAt = Math.max(this.#freeAt, this.now()) + (count * 1_000) / this.perSecond;
+    this.#freeAt = Math.max(this.#freeAt, performance.now()) + (count * 1_000) / this.perSecond;
   }
 }

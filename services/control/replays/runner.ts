@@ -177,7 +177,7 @@ export class Replays {
   async #loop(held: HeldJob, sent: ReadonlySet<string> | undefined): Promise<void> {
     const { log } = this.options;
     const { job } = held;
-    const pace = new RateLimiter(job.maxPerSecond, () => this.options.now().getTime());
+    const pace = new RateLimiter(job.maxPerSecond);
     while (this.#goesOn(held)) {
       try {
         if (!(await this.#historyIsThere(job))) {

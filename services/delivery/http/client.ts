@@ -81,8 +81,8 @@ export class Sender {
 
   /** Waits for the requests in flight, at most until their deadline, and closes. */
   async close(): Promise<void> {
-    const until = Date.now() + this.options.timeoutMs + SWEEP_MS;
-    while (this.#inFlight.size > 0 && Date.now() < until) await sleep(20);
+    const until = performance.now() + this.options.timeoutMs + SWEEP_MS;
+    while (this.#inFlight.size > 0 && performance.now() < until) await sleep(20);
     clearInterval(this.#sweep);
     await Promise.all([...this.#origins.values()].map((connections) => connections.destroy()));
   }

@@ -28,6 +28,7 @@ export class DnsError extends Error {
 }
 
 interface Known {
+  /** by `performance.now()` */
   until: number;
   answer: Promise<string[]>;
 }
@@ -36,7 +37,7 @@ export class NameResolver {
   readonly #known = new Map<string, Known>();
   readonly #resolver: Resolver;
   #hosts = new Map<string, string[]>();
-  #hostsReadAt = 0;
+  #hostsReadAt = -Infinity;
 
   /**
    * @param timeoutMs for one name, all tries together
@@ -56,7 +57,7 @@ export class NameResolver {
     const host = this.#hostsFile().get(name);
     if (host) return Promise.resolve(host);
 
-    const now = Date.now();
+    const now = performance.now();
     const known = this.#known.get(name);
     if (known && known.until > now) return known.answer;
     const entry: Known = { until: Infinity, answer: this.#ask(name) };
@@ -74,7 +75,7 @@ export class NameResolver {
       throw new DnsError((error as NodeJS.ErrnoException).code ?? 'ENOTFOUND', name);
     } finally {
       const entry = this.#known.get(name);
-      if (entry) entry.until = Date.now() + ttlMs;
+      if (entry) entry.until = performance.now() + ttlMs;
     }
   }
 
@@ -97,7 +98,7 @@ export class NameResolver {
 
   /** Reads the hosts file, which c-ares ignores and operators expect to apply. */
   #hostsFile(): Map<string, string[]> {
-    const now = Date.now();
+    const now = performance.now();
     if (now - this.#hostsReadAt < HOSTS_TTL_MS) return this.#hosts;
     this.#hostsReadAt = now;
     try {

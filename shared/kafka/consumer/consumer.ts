@@ -213,7 +213,7 @@ export class KafkaConsumption implements Consumption {
 
   async stop(deadlineMs: number): Promise<void> {
     if (this.#stopping) return;
-    const until = Date.now() + deadlineMs;
+    const until = performance.now() + deadlineMs;
     this.#stopping = true;
     this.parts.membership.leaving = true;
     // kafkajs fetches an unread batch again immediately: without the pause the drain would be a busy loop.
@@ -222,7 +222,7 @@ export class KafkaConsumption implements Consumption {
     this.#owned.drainAll('drain');
     // kafkajs drops commits silently once it is stopped, so the last commit comes first.
     const drained = () => [...this.#held()].every((partition) => partition.drained);
-    while (!drained() && Date.now() < until) {
+    while (!drained() && performance.now() < until) {
       await sleep(DRAIN_POLL_MS);
       if (this.open === 0) await this.#committer.run(Infinity);
     }

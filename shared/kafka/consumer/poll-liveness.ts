@@ -9,7 +9,8 @@ const STUCK_AFTER_MS = 60_000;
 export class PollLiveness {
   #turnedAt: number;
 
-  constructor(private readonly now: () => number = Date.now) {
+  /** @param now a clock that does not jump when the machine's clock is set, ms */
+  constructor(private readonly now: () => number = () => performance.now()) {
     this.#turnedAt = now();
   }
 
@@ -24,6 +25,6 @@ export class PollLiveness {
 
   stuck(): string | undefined {
     const age = this.pollAgeMs;
-    return age > STUCK_AFTER_MS ? `the consumer loop has not turned for ${age} ms` : undefined;
+    return age > STUCK_AFTER_MS ? `the consumer loop has not turned for ${Math.round(age)} ms` : undefined;
   }
 }

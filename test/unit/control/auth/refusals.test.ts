@@ -88,8 +88,10 @@ it('a refusal is logged with the operation, the address and the id of a known to
   ]);
   expect(control.logged()).not.toContain(body.token);
   expect(control.logged()).not.toContain('wpt_planted');
-  control.clock.now = new Date(control.clock.now.getTime() + 60_000);
+  const later = performance.now() + 60_000;
+  jest.spyOn(performance, 'now').mockReturnValue(later);
   await create();
+  jest.restoreAllMocks();
   expect(lines()).toHaveLength(4);
 });
 

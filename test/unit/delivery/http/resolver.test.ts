@@ -31,6 +31,16 @@ test('concurrent lookups of a name cause one query, and none follows while it is
   expect(server.asked).toEqual(['a.test']);
 });
 
+test('a name is queried again after its TTL, although the clock was set back', async () => {
+  await names.resolve('a.test');
+  const later = performance.now() + 61_000;
+  jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+  jest.spyOn(performance, 'now').mockReturnValue(later);
+  await names.resolve('a.test');
+  jest.restoreAllMocks();
+  expect(server.asked).toEqual(['a.test', 'a.test']);
+});
+
 test('a name whose server never answers delays no other', async () => {
   // While one name waits for a silent server, others are resolved.
   let over = false;

@@ -21,6 +21,8 @@ const realNow = Date.now;
 
 export class VirtualTime {
   now = 0;
+  /** how far the machine's clock was set forward, ms; below 0: back */
+  clockSetMs = 0;
   #order = 0;
   readonly #timers = new Set<Timer>();
 
@@ -38,7 +40,7 @@ export class VirtualTime {
       ...{ clearTimeout: stop, clearInterval: stop },
     });
     Object.defineProperty(globalThis, 'performance', { configurable: true, value: { now: () => this.now } });
-    Date.now = () => EPOCH_MS + this.now;
+    Date.now = () => EPOCH_MS + this.now + this.clockSetMs;
   }
 
   static uninstall(): void {
