@@ -67,8 +67,8 @@ export function statusRecords(
     const sync = syncs.get(interval);
     const lastSync =
       sync && !sync.running ? { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told } : null;
-    const said = { definition, partition, profiles, full, waiting, ...report, lastSync };
-    const value: StatusValue = { ...said, at: new Date(nowMs).toISOString() };
-    return [{ key: `${definition}/${partition}`, value: JSON.stringify(value), same: JSON.stringify(said) }];
+    const content = { definition, partition, profiles, full, waiting, ...report, lastSync };
+    const value: StatusValue = { ...content, at: new Date(nowMs).toISOString() };
+    return [{ key: `${definition}/${partition}`, value: JSON.stringify(value), same: JSON.stringify(content) }];
   });
 }

@@ -7,9 +7,9 @@ import { type MemoryLog } from './memory-log';
 
 /** In-memory profiles of one partition, and a query server for them. */
 
-export type ProfileShelf = Snapshot['shelf'] & MemberReader;
+export type ProfileStore = Snapshot['store'] & MemberReader;
 
-export function profileShelf(profiles: Readonly<Record<string, Profile>>): ProfileShelf {
+export function profileStore(profiles: Readonly<Record<string, Profile>>): ProfileStore {
   const names = Object.keys(profiles).sort();
   const from = (after: string | undefined, limit: number, all = names) =>
     all.filter((user) => after === undefined || user > after).slice(0, limit);
@@ -39,7 +39,7 @@ export const EMPTY_LOG: Snapshot['log'] = {
 export interface Answering {
   server: QueryServer;
   /** by partition; the snapshot is undefined if another process has the partition */
-  kept: Map<number, { snapshot: (Snapshot & { shelf: ProfileShelf }) | undefined; queued: number }>;
+  kept: Map<number, { snapshot: (Snapshot & { store: ProfileStore }) | undefined; queued: number }>;
   stop(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function answering(
 ): Promise<Answering> {
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
   const kept: Answering['kept'] = new Map();
-  const snapshot = { shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 0 };
+  const snapshot = { store: profileStore(profiles), log: EMPTY_LOG, ready: true, next: 0 };
   kept.set(0, { snapshot, queued: 0 });
   const log = pino({ level: 'silent' });
   const onFatal = (error: unknown) => {

@@ -3,7 +3,12 @@ import { type Definitions } from '../definitions/compile';
 import { type Origin, type ProfileEvent } from '../repartition/event';
 import { type PartitionState } from './partition-state';
 import { encodeProfile, markedFull, type Profile, type SentValue } from './profile';
-import { MAX_BROWSER_PROFILE_BYTES, MAX_PROFILE_BYTES, MAX_TOLD_BYTES, ProfileSizeLimit } from './size-limits';
+import {
+  MAX_BROWSER_PROFILE_BYTES,
+  MAX_PROFILE_BYTES,
+  MAX_BYTES_WITH_SENT_VALUES,
+  ProfileSizeLimit,
+} from './size-limits';
 
 /** The profiles of one partition, as the engine reads and writes them. */
 export interface ProfileReader {
@@ -61,7 +66,7 @@ export class ChangeSet {
   /** as stored. Each is read only once, so that an unchanged profile is recognised by its identity. */
   readonly #read = new Map<string, Profile | undefined>();
   /** users with events from a browser source */
-  readonly #browsed = new Set<string>();
+  readonly #browserUsers = new Set<string>();
   readonly #touched = new Set<string>();
   readonly #moves: Move[] = [];
   readonly #valueChanges: ValueChange[] = [];
@@ -71,12 +76,12 @@ export class ChangeSet {
   #lastSent: number;
 
   constructor(
-    private readonly shelf: ProfileReader,
+    private readonly store: ProfileReader,
     private readonly definitions: Definitions,
     private readonly nowMs: number,
     private readonly begin: {
       meta: PartitionState;
-      /** users whose profiles grew too large in a first draft; here each of their changes is measured */
+      /** users whose profiles grew too large in a first computation; here each of their changes is measured */
       measured?: ReadonlySet<string> | undefined;
     },
   ) {
@@ -87,10 +92,10 @@ export class ChangeSet {
    * Returns the limit for additions of an event to a profile.
    * @param source absent: the event brings additions of other events
    */
-  room(user: string, before: Profile, source?: string): ProfileSizeLimit {
+  sizeLimit(user: string, before: Profile, source?: string): ProfileSizeLimit {
     const { browser } = this.definitions;
     const isBrowser = source !== undefined && browser.has(source);
-    if (isBrowser) this.#browsed.add(user);
+    if (isBrowser) this.#browserUsers.add(user);
     if (!this.begin.measured?.has(user)) return new ProfileSizeLimit(before, browser);
     const most = isBrowser ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
     return new ProfileSizeLimit(before, browser, most - encodeProfile(before).length);
@@ -98,25 +103,25 @@ export class ChangeSet {
 
   /**
    * Returns users whose profiles have grown beyond the limit. They are rare: profiles are therefore measured only when
-   * they are encoded anyway, and for these users the step is drafted a second time.
+   * they are encoded anyway, and for these users the step is computed a second time.
    */
   tooLarge(): Set<string> {
     const users = new Set<string>();
     for (const [user, profile] of this.#profiles) {
       const bytes = profile ? encodeProfile(profile).length : 0;
-      const most = this.#browsed.has(user) ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
-      if (bytes <= (this.#valueChanges.length > 0 ? MAX_TOLD_BYTES : most)) continue;
-      const before = this.#read.get(user) ?? this.shelf.get(user);
+      const most = this.#browserUsers.has(user) ? MAX_BROWSER_PROFILE_BYTES : MAX_PROFILE_BYTES;
+      if (bytes <= (this.#valueChanges.length > 0 ? MAX_BYTES_WITH_SENT_VALUES : most)) continue;
+      const before = this.#read.get(user) ?? this.store.get(user);
       if (!before || bytes > encodeProfile(before).length) users.add(user);
     }
     return users;
   }
 
   get(user: string): Profile | undefined {
-    const drafted = this.#profiles.get(user);
-    if (drafted !== undefined) return drafted ?? undefined;
+    const changed = this.#profiles.get(user);
+    if (changed !== undefined) return changed ?? undefined;
     if (this.#read.has(user)) return this.#read.get(user);
-    const profile = this.shelf.get(user);
+    const profile = this.store.get(user);
     this.#read.set(user, profile);
     return profile;
   }
@@ -150,7 +155,7 @@ export class ChangeSet {
     const sequence = this.#lastSent + 1;
     const profile = this.get(user) ?? {};
     const after = { ...profile, s: { ...profile.s, [definition]: [value, atMs, sequence] as SentValue } };
-    if (this.begin.measured?.has(user) && encodeProfile(after).length > MAX_TOLD_BYTES) {
+    if (this.begin.measured?.has(user) && encodeProfile(after).length > MAX_BYTES_WITH_SENT_VALUES) {
       this.refused++;
       this.setQuietly(user, markedFull(profile, true));
       return;

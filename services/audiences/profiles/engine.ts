@@ -30,13 +30,13 @@ export class Engine {
   readonly calls: { live: CountedCalls; fill: CountedCalls };
 
   constructor(
-    private readonly shelf: ProfileReader,
+    private readonly store: ProfileReader,
     public meta: PartitionState,
     private readonly options: {
       partition: number;
       /** end of the log when this process took over; until there, a previous owner may have moved profiles already */
       end: number;
-      seen: HasPassed;
+      hasPassed: HasPassed;
       /** existing counters continue with these definitions; new ones begin with `adopt` */
       definitions: Definitions;
       /** called for an event that is left out because it cannot be applied */
@@ -55,10 +55,10 @@ export class Engine {
   adopt(definitions: Definitions, nowMs: number): Step | undefined {
     this.#definitions = definitions;
     if (this.meta.live.next < this.options.end) return undefined;
-    const meta = withDefinitions(this.meta, definitions, this.options.seen);
+    const meta = withDefinitions(this.meta, definitions, this.options.hasPassed);
     return sameJson(meta as unknown as JsonObject, this.meta as unknown as JsonObject)
       ? undefined
-      : this.#draft(nowMs).step(meta);
+      : this.#changeSet(nowMs).step(meta);
   }
 
   /** Counts new events. */
@@ -66,15 +66,15 @@ export class Engine {
     const { cursor, admitted } = admit(this.meta.live, records);
     const first = this.calls.live.withoutCopies(admitted);
     const wanted = (definition: Definition) => counts(this.meta, definition);
-    return this.#drafted(nowMs, (draft) => {
-      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted });
+    return this.#compute(nowMs, (changes) => {
+      for (const record of first) this.#tryOne({ changes, record, nowMs, wanted });
       return this.#withPasses({ ...this.meta, live: cursor });
     });
   }
 
   /** Skips to an offset before which the log has no more records, because they were deleted. */
   skip(next: number, nowMs: number): Step {
-    return this.#draft(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
+    return this.#changeSet(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
   }
 
   /** Returns whether a definition waits for other processes. Call `adopt` again then. */
@@ -96,8 +96,8 @@ export class Engine {
     const ends = end || cursor.next >= live.next;
     if (ends) this.calls.fill = new CountedCalls(this.meta.partitions);
     const wanted = (definition: Definition) => fills(this.meta, definition);
-    return this.#drafted(nowMs, (draft) => {
-      for (const record of first) this.#tryOne({ draft, record, nowMs, wanted, pass: fill.number });
+    return this.#compute(nowMs, (changes) => {
+      for (const record of first) this.#tryOne({ changes, record, nowMs, wanted, pass: fill.number });
       const meta = { ...this.meta, fill: { ...fill, cursor } };
       return ends ? this.#withPasses(filled(meta)) : meta;
     });
@@ -106,41 +106,41 @@ export class Engine {
   /** Adds or removes members by the lines of an upload. */
   list(at: { definition: string; upload: number; nowMs: number }, records: readonly Incoming[]): Step {
     const { definition, upload } = at;
-    const draft = this.#draft(at.nowMs);
+    const changes = this.#changeSet(at.nowMs);
     for (const { user, event } of records) {
       if (event.kind !== 'listed' || event.audience !== definition || event.upload !== upload) continue;
-      const { g: _, ...profile } = draft.get(user) ?? {};
+      const { g: _, ...profile } = changes.get(user) ?? {};
       if ((profile.l?.[definition]?.[0] ?? 0) > upload) continue;
-      draft.set(user, { ...profile, l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] } });
+      changes.set(user, { ...profile, l: { ...profile.l, [definition]: [upload, event.listed ? 1 : 0] } });
     }
-    return draft.step(this.meta);
+    return changes.step(this.meta);
   }
 
   /** Applies an upload after all of its lines were read. */
   listed(definition: string, upload: { number: number; full: boolean }, nowMs: number): Step {
-    return this.#draft(nowMs).step(this.#withPasses(uploadApplied(this.meta, definition, upload)));
+    return this.#changeSet(nowMs).step(this.#withPasses(uploadApplied(this.meta, definition, upload)));
   }
 
   /** Touches users whose value may have changed because a window expired. The next sync checks them. */
   expire(nowMs: number, limit: number): Step | undefined {
-    const users = this.shelf.due(nowMs, limit);
+    const users = this.store.due(nowMs, limit);
     if (users.length === 0) return undefined;
-    const draft = this.#draft(nowMs);
-    for (const user of users) draft.touch(user);
-    return draft.step(this.meta);
+    const changes = this.#changeSet(nowMs);
+    for (const user of users) changes.touch(user);
+    return changes.step(this.meta);
   }
 
   /** Emits changed values of users touched since the last sync. @returns undefined if no users are left */
   sync(intervalMs: number, nowMs: number, limit: number): Step | undefined {
-    const users = this.shelf.touched(intervalMs, limit);
+    const users = this.store.touched(intervalMs, limit);
     if (users.length === 0) return undefined;
     const definitions = this.#definitions.all.filter(
       (definition) => definition.syncEveryMs === intervalMs && emits(this.meta, definition),
     );
-    return this.#drafted(nowMs, (draft) => {
-      draft.synced(intervalMs, users);
-      for (const user of users) this.#tell(draft, { user, definitions, nowMs });
-      return draft.count(this.meta);
+    return this.#compute(nowMs, (changes) => {
+      changes.synced(intervalMs, users);
+      for (const user of users) this.#emitValues(changes, { user, definitions, nowMs });
+      return changes.count(this.meta);
     });
   }
 
@@ -148,16 +148,16 @@ export class Engine {
   scan(nowMs: number, limit: number): Step | undefined {
     const { scan } = this.meta;
     if (!scan) return undefined;
-    const users = this.shelf.users(scan.after, limit);
+    const users = this.store.users(scan.after, limit);
     const definitions = this.#definitions.all.filter(
       (definition) => scan.ids.includes(definition.id) && emits(this.meta, definition),
     );
-    return this.#drafted(nowMs, (draft) => {
+    return this.#compute(nowMs, (changes) => {
       for (const user of users) {
-        this.#forget(draft, user);
-        this.#tell(draft, { user, definitions, nowMs });
+        this.#removeOldData(changes, user);
+        this.#emitValues(changes, { user, definitions, nowMs });
       }
-      const meta = draft.count(this.meta);
+      const meta = changes.count(this.meta);
       const last = users.at(-1);
       if (last === undefined || users.length < limit) return this.#withPasses(scanned(meta));
       return { ...meta, scan: { ...scan, after: last, counted: scan.counted + users.length } };
@@ -166,25 +166,25 @@ export class Engine {
 
   /** Commits a step that was written and acknowledged. */
   commit(step: Step): void {
-    this.shelf.write(step);
+    this.store.write(step);
     this.meta = step.meta;
   }
 
   #withPasses(meta: PartitionState): PartitionState {
-    return startPasses(meta, this.#definitions, this.options.seen);
+    return startPasses(meta, this.#definitions, this.options.hasPassed);
   }
 
-  #draft(nowMs: number, measured?: ReadonlySet<string>): ChangeSet {
-    return new ChangeSet(this.shelf, this.#definitions, nowMs, { meta: this.meta, measured });
+  #changeSet(nowMs: number, measured?: ReadonlySet<string>): ChangeSet {
+    return new ChangeSet(this.store, this.#definitions, nowMs, { meta: this.meta, measured });
   }
 
   /** @param work changes the profiles and returns the new state; it runs again if a profile grew too large */
-  #drafted(nowMs: number, work: (draft: ChangeSet) => PartitionState): Step {
-    const draft = this.#draft(nowMs);
-    const meta = work(draft);
-    const tooLarge = draft.tooLarge();
-    if (tooLarge.size === 0) return draft.step(meta);
-    const measured = this.#draft(nowMs, tooLarge);
+  #compute(nowMs: number, work: (changes: ChangeSet) => PartitionState): Step {
+    const changes = this.#changeSet(nowMs);
+    const meta = work(changes);
+    const tooLarge = changes.tooLarge();
+    if (tooLarge.size === 0) return changes.step(meta);
+    const measured = this.#changeSet(nowMs, tooLarge);
     return measured.step(work(measured));
   }
 
@@ -198,39 +198,39 @@ export class Engine {
   }
 
   /** Removes the data of deleted definitions and of old revisions. */
-  #forget(draft: ChangeSet, user: string): void {
-    const profile = draft.get(user);
-    const kept = profile && this.#kept(profile);
-    if (kept && kept !== profile) draft.setQuietly(user, dropIfEmpty(kept));
+  #removeOldData(changes: ChangeSet, user: string): void {
+    const profile = changes.get(user);
+    const kept = profile && this.#withoutOldData(profile);
+    if (kept && kept !== profile) changes.setQuietly(user, dropIfEmpty(kept));
   }
 
-  #kept(profile: Profile): Profile {
-    const gone = (id: string) => this.meta.defs[id]?.phase === 'leaving';
-    const old = (id: string) => {
+  #withoutOldData(profile: Profile): Profile {
+    const isDeleted = (id: string) => this.meta.defs[id]?.phase === 'leaving';
+    const isOld = (id: string) => {
       const { id: definition, revision } = ownerOf(id);
-      return gone(definition) || (this.meta.defs[definition]?.revision ?? 0) > revision;
+      return isDeleted(definition) || (this.meta.defs[definition]?.revision ?? 0) > revision;
     };
     const { c = {}, s = {}, l = {} } = profile;
-    if (!Object.keys(c).some(old) && !Object.keys({ ...s, ...l }).some(gone)) return profile;
+    if (!Object.keys(c).some(isOld) && !Object.keys({ ...s, ...l }).some(isDeleted)) return profile;
     const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
       Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
     // The profile has room again.
     const { f: _, ...rest } = profile;
-    return { ...rest, c: without(c, old), s: without(s, gone), l: without(l, gone) };
+    return { ...rest, c: without(c, isOld), s: without(s, isDeleted), l: without(l, isDeleted) };
   }
 
-  #tell(
-    draft: ChangeSet,
+  #emitValues(
+    changes: ChangeSet,
     { user, definitions, nowMs }: { user: string; definitions: Definition[]; nowMs: number },
   ): void {
     for (const definition of definitions) {
-      const profile = draft.get(user);
+      const profile = changes.get(user);
       if (!profile || profile.g) return;
-      const told = profile.s?.[definition.id];
+      const lastSent = profile.s?.[definition.id];
       const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
-      if (sameJson(value, told ? told[0] : definition.nothing)) continue;
+      if (sameJson(value, lastSent ? lastSent[0] : definition.nothing)) continue;
       // Always later than the last timestamp, even if the clock steps back, since receivers compare them.
-      draft.emit(user, definition.id, value, Math.max(nowMs, (told?.[1] ?? 0) + 1));
+      changes.emit(user, definition.id, value, Math.max(nowMs, (lastSent?.[1] ?? 0) + 1));
     }
   }
 }

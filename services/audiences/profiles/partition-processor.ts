@@ -75,7 +75,7 @@ export class PartitionProcessor {
   }
 
   /** After a lost session: the events accepted and not written. They are not offered again. */
-  get left(): readonly Queued[] {
+  get unwritten(): readonly Queued[] {
     return this.#queue.all;
   }
 
@@ -85,10 +85,10 @@ export class PartitionProcessor {
   }
 
   /** Returns the state that queries may read; undefined before the store opens and after it begins to close. */
-  get snapshot(): (Snapshot & { shelf: Store }) | undefined {
+  get snapshot(): (Snapshot & { store: Store }) | undefined {
     if (!this.#parts || this.#lost) return undefined;
     const { store, engine } = this.#parts;
-    return { shelf: store, log: this.#log, ready: this.#ready, next: engine.meta.live.next };
+    return { store, log: this.#log, ready: this.#ready, next: engine.meta.live.next };
   }
 
   /** Number of events accepted and not yet counted. */
@@ -105,7 +105,7 @@ export class PartitionProcessor {
       await recallCalls(this.options.kafka, parts.engine, this.options);
       await this.#catchUp(parts, end);
       while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
-        if (!(await this.#round(parts))) await this.#rest();
+        if (!(await this.#round(parts))) await this.#waitForWork();
       }
     } finally {
       // Queries must not read the store any more.
@@ -132,7 +132,7 @@ export class PartitionProcessor {
     busy = (await this.#applyUpload(parts)) || busy;
     busy = (await this.#fill(parts)) || busy;
     if (!this.#ready) {
-      await progress.look();
+      await progress.refresh();
       this.#ready = progress.covers(ends, partition, engine.meta.live.next);
     }
     if (this.#ready) {
@@ -158,7 +158,7 @@ export class PartitionProcessor {
     const definitions = this.options.definitions();
     const waiting = engine.waits;
     if (definitions === this.#adopted && !waiting) return;
-    if (waiting) await this.options.progress.look();
+    if (waiting) await this.options.progress.refresh();
     await writer.write(engine.adopt(definitions, this.options.now()));
     this.#adopted = definitions;
   }
@@ -197,7 +197,7 @@ export class PartitionProcessor {
   /** A function, because the partition may be lost during an await. */
   #isLost = () => this.#lost;
 
-  async #rest(): Promise<void> {
+  async #waitForWork(): Promise<void> {
     if (this.#closing) return;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#queue.length > 0) this.#wake();

@@ -7,9 +7,9 @@ import { PartitionProcessor, type PartitionProcessorOptions } from './partition-
 export class PartitionProcessors implements RebalanceListener {
   readonly #processors = new Map<number, PartitionProcessor>();
   /** processors that still write their queues, by partition */
-  readonly #leaving = new Map<number, Promise<void>>();
+  readonly #closing = new Map<number, Promise<void>>();
   /** events left after a lost session, for the next processor of the partition if this process owns it again */
-  readonly #left = new Map<number, readonly Queued[]>();
+  readonly #unwritten = new Map<number, readonly Queued[]>();
   #owned: ReadonlySet<number> = new Set();
 
   /** @param options.path folder of all stores */
@@ -18,7 +18,7 @@ export class PartitionProcessors implements RebalanceListener {
   onAssigned(partitions: ReadonlySet<number>): void {
     this.#owned = partitions;
     for (const partition of this.#processors.keys()) if (!partitions.has(partition)) this.#close(partition, false);
-    for (const partition of this.#left.keys()) if (!partitions.has(partition)) this.#left.delete(partition);
+    for (const partition of this.#unwritten.keys()) if (!partitions.has(partition)) this.#unwritten.delete(partition);
     for (const partition of partitions) this.#open(partition);
   }
 
@@ -28,7 +28,7 @@ export class PartitionProcessors implements RebalanceListener {
   }
 
   isDraining(partition: number): boolean {
-    return this.#processors.has(partition) || this.#leaving.has(partition);
+    return this.#processors.has(partition) || this.#closing.has(partition);
   }
 
   onRecord(record: OpenRecord): DispatchResult {
@@ -42,30 +42,30 @@ export class PartitionProcessors implements RebalanceListener {
   /** Resolves when all accepted events are written. */
   async stop(): Promise<void> {
     this.onAssigned(new Set());
-    await Promise.all(this.#leaving.values());
+    await Promise.all(this.#closing.values());
   }
 
   #open(partition: number): void {
-    if (this.#processors.has(partition) || this.#leaving.has(partition)) return;
+    if (this.#processors.has(partition) || this.#closing.has(partition)) return;
     const path = join(this.options.path, `p${partition}`);
-    const inherited = this.#left.get(partition) ?? [];
-    this.#left.delete(partition);
+    const inherited = this.#unwritten.get(partition) ?? [];
+    this.#unwritten.delete(partition);
     this.#processors.set(partition, new PartitionProcessor({ ...this.options, partition, path, inherited }));
     // Records were refused until the processor existed.
     this.options.onRoom();
   }
 
   #close(partition: number, lost: boolean): void {
-    const keeper = this.#processors.get(partition);
-    if (!keeper) return;
+    const processor = this.#processors.get(partition);
+    if (!processor) return;
     this.#processors.delete(partition);
-    keeper.close({ lost });
-    const closed = keeper.closed.then(() => {
-      this.#leaving.delete(partition);
-      if (lost) this.#left.set(partition, keeper.left);
+    processor.close({ lost });
+    const closed = processor.closed.then(() => {
+      this.#closing.delete(partition);
+      if (lost) this.#unwritten.set(partition, processor.unwritten);
       // The partition was assigned again before it was released.
       if (this.#owned.has(partition)) this.#open(partition);
     });
-    this.#leaving.set(partition, closed);
+    this.#closing.set(partition, closed);
   }
 }

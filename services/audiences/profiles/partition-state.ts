@@ -90,7 +90,7 @@ function isIn(phases: ReadonlySet<Phase>, { defs }: PartitionState, { id, revisi
 export type HasPassed = (ends: readonly number[]) => boolean;
 
 /** Starts new and changed definitions, and ends deleted ones. */
-export function withDefinitions(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
+export function withDefinitions(meta: PartitionState, definitions: Definitions, hasPassed: HasPassed): PartitionState {
   const defs = { ...meta.defs };
   for (const definition of definitions.all) {
     const state = defs[definition.id];
@@ -106,11 +106,11 @@ export function withDefinitions(meta: PartitionState, definitions: Definitions, 
     // The profiles already scanned still hold its data. The next pass scans all of them.
     scan &&= { ...scan, ids: scan.ids.filter((each) => each !== id) };
   }
-  return startPasses({ ...meta, ...(scan && { scan }), defs }, definitions, seen);
+  return startPasses({ ...meta, ...(scan && { scan }), defs }, definitions, hasPassed);
 }
 
 /** Ends passes that have no definition left, and begins the next ones. */
-export function startPasses(meta: PartitionState, definitions: Definitions, seen: HasPassed): PartitionState {
+export function startPasses(meta: PartitionState, definitions: Definitions, hasPassed: HasPassed): PartitionState {
   let { fill, scan, passes } = meta;
   const defs = { ...meta.defs };
   const inPhase = (phase: Phase) => Object.keys(defs).filter((id) => defs[id]?.phase === phase);
@@ -128,7 +128,7 @@ export function startPasses(meta: PartitionState, definitions: Definitions, seen
     enter(waiting, 'filling');
   }
   if (!scan) {
-    const ready = inPhase('held').filter((id) => seen(definitions.of(id)?.history ?? []));
+    const ready = inPhase('held').filter((id) => hasPassed(definitions.of(id)?.history ?? []));
     const leaving = inPhase('leaving');
     if (ready.length + leaving.length > 0) scan = { number: ++passes, ids: [...ready, ...leaving], counted: 0 };
     enter(ready, 'scanning');

@@ -45,8 +45,8 @@ export function withTraits(
   {
     traits,
     atMs,
-    room = new ProfileSizeLimit(profile),
-  }: { traits: JsonObject; atMs: number; room?: ProfileSizeLimit | undefined },
+    sizeLimit = new ProfileSizeLimit(profile),
+  }: { traits: JsonObject; atMs: number; sizeLimit?: ProfileSizeLimit | undefined },
 ): Profile {
   const before = profile.t?.[source] ?? {};
   const after: Traits = { ...before };
@@ -58,7 +58,7 @@ export function withTraits(
     if (known && (known[1] > atMs || (known[1] === atMs && sameJson(known[0], value)))) continue;
     if (Buffer.byteLength(name) > MAX_NAME_BYTES || JSON.stringify(value).length > MAX_TRAIT_LENGTH) continue;
     const set: Traits[string] = [value, atMs];
-    if (!room.takeTrait(source, name, known, set)) continue;
+    if (!sizeLimit.takeTrait(source, name, known, set)) continue;
     after[name] = set;
     changed = true;
   }
@@ -97,13 +97,14 @@ function own(traits: Traits | undefined, name: string): Traits[string] | undefin
 }
 
 /** Merges the traits of two profiles: for each name and source the later one. */
-export function mergeTraits(into: Profile, from: Profile, room = new ProfileSizeLimit(into)): Profile {
+export function mergeTraits(into: Profile, from: Profile, sizeLimit = new ProfileSizeLimit(into)): Profile {
   let merged = into;
   for (const [source, traits] of Object.entries(from.t ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
       // At equal times, the user's own trait stays.
       const known = own(merged.t?.[source], name);
-      if (!known || known[1] < atMs) merged = withTraits(merged, source, { traits: { [name]: value }, atMs, room });
+      if (!known || known[1] < atMs)
+        merged = withTraits(merged, source, { traits: { [name]: value }, atMs, sizeLimit });
     }
   }
   return merged;

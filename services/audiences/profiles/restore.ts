@@ -19,7 +19,7 @@ import { Store } from './store';
 const FETCH_BYTES = 1024 * 1024;
 /** Records per transaction. For each store, LMDB keeps memory for the pages of its largest transaction. */
 const CHUNK = 250;
-const SAY_EVERY_MS = 10_000;
+const LOG_EVERY_MS = 10_000;
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
 
@@ -31,7 +31,7 @@ export interface Restored {
   /** number of changelog records read */
   records: number;
   /** built from the whole changelog, not from an existing store */
-  anew: boolean;
+  rebuilt: boolean;
 }
 
 export async function restore(
@@ -43,8 +43,8 @@ export async function restore(
   const range = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition);
   if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
   let store = new Store(path);
-  const anew = !fits(store, range, nowMs);
-  if (anew) {
+  const rebuilt = !fits(store, range, nowMs);
+  if (rebuilt) {
     await store.close();
     rmSync(path, { recursive: true, force: true });
     store = new Store(path);
@@ -52,7 +52,7 @@ export async function restore(
   let meta = store.meta;
   let next = store.checkpoint?.next ?? range.low;
   let records = 0;
-  let saidAt = performance.now();
+  let loggedAt = performance.now();
   const how = {
     dueAt: (profile: Profile) => definitions.dueAt(profile, nowMs),
     intervalsMs: definitions.intervals,
@@ -68,13 +68,13 @@ export async function restore(
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
     records += changes.length;
     next = fetched.next;
-    if (performance.now() - saidAt < SAY_EVERY_MS) continue;
-    saidAt = performance.now();
+    if (performance.now() - loggedAt < LOG_EVERY_MS) continue;
+    loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
-  const settled = withTold(meta ?? NEW_PARTITION_STATE, store);
+  const settled = withLastEmitted(meta ?? NEW_PARTITION_STATE, store);
   store.restored(settled, { next: range.high, at: nowMs });
-  return { store, meta: settled, next: range.high, records, anew };
+  return { store, meta: settled, next: range.high, records, rebuilt };
 }
 
 /**
@@ -96,7 +96,7 @@ function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number):
 }
 
 /** The last emitted message may be ahead of the last state record. */
-function withTold(meta: PartitionState, store: Store): PartitionState {
+function withLastEmitted(meta: PartitionState, store: Store): PartitionState {
   const last = store.unsent(meta.sent).at(-1);
   return { ...meta, told: Math.max(meta.told, last?.sequence ?? 0) };
 }
@@ -132,7 +132,7 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
   const ranges = await kafka.ranges(PROFILE_EVENTS);
   if (ranges.length !== options.partitions) throw otherPartitions(ranges.length, options.partitions);
   const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
-  const { store, meta, next, records, anew } = await restore(
+  const { store, meta, next, records, rebuilt } = await restore(
     kafka,
     { partition, path, nowMs: startedAt, log },
     options.definitions(),
@@ -143,9 +143,9 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     definitions: options.definitions(),
     onUnusable: ({ offset }, error) =>
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
-    seen: (ends) => progress.covers(ends, partition, engine.meta.live.next),
+    hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
   const checkpoints = new Checkpoints({ kafka, partition, next, now });
-  log.info({ partition, records, anew, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
+  log.info({ partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt }, 'profiles.restored');
   return { store, engine, checkpoints, ends, end };
 }

@@ -7,7 +7,7 @@ import { NO_SOURCES } from '../definitions/trusted-sources';
 export const MAX_PROFILE_BYTES = 256 * 1024;
 /** Limit for changes from browser sources. The other half is reserved for server sources. */
 export const MAX_BROWSER_PROFILE_BYTES = MAX_PROFILE_BYTES / 2;
-export const MAX_TOLD_BYTES = 512 * 1024;
+export const MAX_BYTES_WITH_SENT_VALUES = 512 * 1024;
 
 /** Limit for one user over all sources. */
 const MAX_TRAITS = 200;

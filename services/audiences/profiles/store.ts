@@ -174,13 +174,13 @@ export class Store implements ProfileReader {
       for (const { user, profile } of records) {
         this.#put(user, profile, profile ? dueAt(profile) : undefined);
         for (const intervalMs of intervalsMs) this.#tables.touched.putSync(userKey(intervalMs, user), NOTHING);
-        for (const [definition, told] of Object.entries(profile?.s ?? {}))
-          this.#restoreTold(user, definition, told, sent);
+        for (const [definition, sentValue] of Object.entries(profile?.s ?? {}))
+          this.#restoreSentValue(user, definition, sentValue, sent);
       }
     });
   }
 
-  #restoreTold(user: string, definition: string, [value, , sequence]: SentValue, sent: number): void {
+  #restoreSentValue(user: string, definition: string, [value, , sequence]: SentValue, sent: number): void {
     if (sequence > sent) this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
     this.#members.set(definition, user, value);
   }
@@ -209,8 +209,8 @@ export class Store implements ProfileReader {
     const key = Buffer.from(user);
     // A profile without a present user is not a member of any definition.
     if (!profile || profile.g) {
-      const told = this.get(user)?.s ?? {};
-      for (const definition of Object.keys(told)) this.#members.set(definition, user, null);
+      const values = this.get(user)?.s ?? {};
+      for (const definition of Object.keys(values)) this.#members.set(definition, user, null);
     }
     this.#setFull(key, profile?.f === 1);
     this.#moveDue(key, this.#tables.profiles.getBinaryFast(key), due);

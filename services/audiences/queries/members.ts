@@ -12,13 +12,13 @@ export interface MemberReader {
 
 /** Returns one page of members. It never reads more than the page. */
 export function membersOf(
-  shelf: MemberReader,
+  store: MemberReader,
   { definition, limit, user }: MembersQuery,
   after: string | undefined,
 ): Pick<MembersResult, 'members' | 'end'> {
-  const users = user === undefined ? shelf.members(definition, after, limit) : [user];
+  const users = user === undefined ? store.members(definition, after, limit) : [user];
   const members = users.flatMap((userId): Member | [] => {
-    const profile = shelf.get(userId);
+    const profile = store.get(userId);
     const [value, since] = (!profile?.g && profile?.s?.[definition]) || [null, 0];
     return value === null || value === false ? [] : { userId, value, since };
   });

@@ -21,7 +21,7 @@ import { NO_SOURCES, type TrustedSources, trustedSourcesOf } from '../definition
 
 /** The readable parts of a partition, while this process owns it. */
 export interface Snapshot {
-  shelf: ProfileReader & { readonly size: number };
+  store: ProfileReader & { readonly size: number };
   log: Pick<EventLog, 'read'>;
   /** events from before this process took the partition over are counted */
   ready: boolean;
@@ -48,91 +48,95 @@ const MAX_TRAITS_LENGTH = 2_000;
  * early if the partition can no longer be read.
  */
 export async function* previewOf(
-  question: PreviewQuery,
-  look: () => Snapshot | undefined,
+  query: PreviewQuery,
+  getSnapshot: () => Snapshot | undefined,
   now: () => number,
   browser = NO_SOURCES,
 ): AsyncGenerator<Figures, void> {
-  const newTrial = () => new PreviewDefinition(question, now, browser);
-  let snapshot = look();
+  const create = () => new PreviewDefinition(query, now, browser);
+  let snapshot = getSnapshot();
   while (snapshot && !snapshot.ready) {
-    const { size } = snapshot.shelf;
-    yield { ...newTrial().figures, state: 'waiting', profiles: size, looked: 0, of: size };
-    snapshot = look();
+    const { size } = snapshot.store;
+    yield { ...create().figures, state: 'waiting', profiles: size, looked: 0, of: size };
+    snapshot = getSnapshot();
   }
-  const trial = newTrial();
-  if (trial.definition.counters.length === 0) yield* scan(trial, look);
-  else yield* count(trial, look, now);
+  const preview = create();
+  if (preview.definition.counters.length === 0) yield* scan(preview, getSnapshot);
+  else yield* count(preview, getSnapshot, now);
 }
 
 /** Evaluates all profiles, in order. */
-function* scan(trial: PreviewDefinition, look: () => Snapshot | undefined): Generator<Figures> {
+function* scan(preview: PreviewDefinition, getSnapshot: () => Snapshot | undefined): Generator<Figures> {
   for (let after: string | undefined; ;) {
-    const shelf = look()?.shelf;
-    if (!shelf) return;
-    const users = shelf.users(after, CHUNK);
-    for (const user of users) trial.judge(user, shelf.get(user));
+    const store = getSnapshot()?.store;
+    if (!store) return;
+    const users = store.users(after, CHUNK);
+    for (const user of users) preview.evaluate(user, store.get(user));
     after = users.at(-1);
-    const { known } = trial.figures;
+    const { known } = preview.figures;
     const done = users.length < CHUNK;
-    const profiles = done ? known : Math.max(shelf.size, known);
-    yield { ...trial.figures, state: done ? 'done' : 'counting', profiles, looked: known, of: profiles };
+    const profiles = done ? known : Math.max(store.size, known);
+    yield { ...preview.figures, state: done ? 'done' : 'counting', profiles, looked: known, of: profiles };
     if (done) return;
   }
 }
 
 /** Counts the events of a sample of the profiles, or of all, and evaluates them. */
 async function* count(
-  trial: PreviewDefinition,
-  look: () => Snapshot | undefined,
+  preview: PreviewDefinition,
+  getSnapshot: () => Snapshot | undefined,
   now: () => number,
 ): AsyncGenerator<Figures, void> {
-  const draw = new HashSample(MAX_SAMPLE);
+  const sample = new HashSample(MAX_SAMPLE);
   for (let after: string | undefined, more = true; more;) {
-    const shelf = look()?.shelf;
-    if (!shelf) return;
-    const users = shelf.users(after, IDS_CHUNK);
-    for (const user of users) draw.offer(user);
+    const store = getSnapshot()?.store;
+    if (!store) return;
+    const users = store.users(after, IDS_CHUNK);
+    for (const user of users) sample.offer(user);
     after = users.at(-1);
     more = users.length === IDS_CHUNK;
     yield {
-      ...trial.figures,
+      ...preview.figures,
       state: 'counting',
-      profiles: shelf.size,
+      profiles: store.size,
       looked: 0,
-      of: Math.min(shelf.size, MAX_SAMPLE),
+      of: Math.min(store.size, MAX_SAMPLE),
     };
   }
-  const { users, offered: profiles } = draw;
-  const counting = new PreviewCount(trial.definition, users, now);
-  const end = look()?.next ?? 0;
+  const { users, offered: profiles } = sample;
+  const counting = new PreviewCount(preview.definition, users, now);
+  const end = getSnapshot()?.next ?? 0;
   // Deleted parts of the log do not count as progress.
   let begun: number | undefined;
   for (let next = 0; next < end;) {
-    const log = look()?.log;
+    const log = getSnapshot()?.log;
     if (!log) return;
-    const read = await log.read(next, end, (user) => counting.shelf.has(user));
+    const read = await log.read(next, end, (user) => counting.profiles.has(user));
     next = read.next;
     begun ??= next;
     counting.take(read.records, next >= end, end);
     const looked = Math.floor(users.length * (next >= end ? 1 : (next - begun) / (end - begun)));
-    yield { ...trial.figures, state: 'counting', profiles, looked, of: users.length };
+    yield { ...preview.figures, state: 'counting', profiles, looked, of: users.length };
   }
   for (let i = 0; i === 0 || i < users.length; i += CHUNK) {
-    const shelf = look()?.shelf;
-    if (!shelf) return;
+    const store = getSnapshot()?.store;
+    if (!store) return;
     for (const user of users.slice(i, i + CHUNK)) {
-      const profile = shelf.get(user);
-      trial.judge(user, profile && { ...profile, c: counting.shelf.get(user)?.c ?? {} }, counting.unsure.has(user));
+      const profile = store.get(user);
+      preview.evaluate(
+        user,
+        profile && { ...profile, c: counting.profiles.get(user)?.c ?? {} },
+        counting.unsure.has(user),
+      );
     }
     const state = i + CHUNK >= users.length ? 'done' : 'counting';
-    yield { ...trial.figures, state, profiles, looked: users.length, of: users.length };
+    yield { ...preview.figures, state, profiles, looked: users.length, of: users.length };
   }
 }
 
 /** Computes the counters of the sampled users with an engine that writes nothing. */
 class PreviewCount {
-  readonly shelf: SampledProfiles;
+  readonly profiles: SampledProfiles;
   /** users who took over another id's events; only the part that others count is known */
   readonly unsure = new Set<string>();
   #engine: Engine | undefined;
@@ -142,11 +146,11 @@ class PreviewCount {
     users: readonly string[],
     private readonly now: () => number,
   ) {
-    this.shelf = new SampledProfiles(users);
+    this.profiles = new SampledProfiles(users);
   }
 
   take(records: readonly Incoming[], last: boolean, end: number): void {
-    const engine = (this.#engine ??= this.#begun(end));
+    const engine = (this.#engine ??= this.#createEngine(end));
     // A repeated delete record must not clear the users marked after the first one.
     const { admitted } = admit(engine.meta.fill?.cursor ?? BEGINNING, records);
     for (const record of admitted) {
@@ -158,7 +162,7 @@ class PreviewCount {
   }
 
   /** Creates an engine that has read the log up to `end`, and reads it a second time for this definition. */
-  #begun(end: number): Engine {
+  #createEngine(end: number): Engine {
     const { id, revision } = this.definition;
     const state = { revision, phase: 'filling' as const, upload: 0, since: 0, told: 0 };
     const meta: PartitionState = {
@@ -168,7 +172,7 @@ class PreviewCount {
       ...{ passes: 1, defs: { [id]: state } },
     };
     const definitions = new Definitions([this.definition]);
-    return new Engine(this.shelf, meta, { partition: 0, end, definitions, seen: () => false });
+    return new Engine(this.profiles, meta, { partition: 0, end, definitions, hasPassed: () => false });
   }
 }
 
@@ -179,26 +183,26 @@ class PreviewDefinition {
   readonly #sources: TrustedSources;
 
   constructor(
-    private readonly question: PreviewQuery,
+    private readonly query: PreviewQuery,
     private readonly now: () => number,
     browser: ReadonlySet<string>,
   ) {
-    const { id, condition, sources } = question;
+    const { id, condition, sources } = query;
     const about = { id, name: '', key: '', source: '', revision: 1, history: [], syncEveryMs: 0 };
     const audience = { ...about, condition, ...(sources && { sources }), createdAt: '', updatedAt: '' };
     this.definition = ofAudience(audience, () => this.figures.failed++, browser);
     this.#sources = trustedSourcesOf(sources, browser);
   }
 
-  judge(user: string, profile: Profile | undefined, unsure = false): void {
-    const { figures, question, definition } = this;
+  evaluate(user: string, profile: Profile | undefined, unsure = false): void {
+    const { figures, query, definition } = this;
     figures.known++;
     if (!profile || profile.g) return;
     if (unsure) figures.unsure++;
     if (definition.value(profile, this.now(), 0) !== true) return;
     figures.members++;
     if (figures.sample.length >= MAX_SHOWN) return;
-    figures.sample.push({ userId: user, traits: someTraits(traitsOf(profile, this.#sources), question.condition) });
+    figures.sample.push({ userId: user, traits: someTraits(traitsOf(profile, this.#sources), query.condition) });
   }
 }
 

@@ -30,7 +30,7 @@ import { type Figures, type Snapshot, previewOf } from './preview';
  */
 interface ProcessorView {
   /** the readable state; undefined while there is none */
-  readonly snapshot: (Snapshot & { shelf: MemberReader }) | undefined;
+  readonly snapshot: (Snapshot & { store: MemberReader }) | undefined;
   /** events accepted and not yet counted */
   readonly queued: number;
 }
@@ -188,7 +188,7 @@ export class QueryServer {
     const at = query.partitions.find((each) => each.partition === partition);
     if (!at || !snapshot || answered.has(partition)) return;
     answered.add(partition);
-    this.#send(results, query.id, { kind: 'members', partition, ...membersOf(snapshot.shelf, query, at.after) });
+    this.#send(results, query.id, { kind: 'members', partition, ...membersOf(snapshot.store, query, at.after) });
   }
 
   /** Runs the next piece of a preview. @returns whether there was any work */

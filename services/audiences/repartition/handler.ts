@@ -61,29 +61,29 @@ export class Repartitioner {
   onRecord(record: OpenRecord): DispatchResult {
     const { config } = this.options;
     if (this.#failed || !this.#room.accepts()) return 'busy';
-    const head = readMessageHeaders(record.headers);
-    if (head.kind === 'newer') return this.#stop(record, head.format);
-    if (head.kind === 'rejected') return this.#leave(record, 'rejected');
+    const headers = readMessageHeaders(record.headers);
+    if (headers.kind === 'newer') return this.#stop(record, headers.format);
+    if (headers.kind === 'rejected') return this.#skip(record, 'rejected');
     // Skip messages that this service produced itself.
-    if (config.source(head.sourceId)?.data.of !== undefined) return this.#leave(record, 'left');
-    const call = callHash(head.sourceId, head.messageId);
-    const seenAs = sightingOf(call, record.partition, record.offset);
-    if (this.#seen.isDuplicate(seenAs, record.timestampMs)) return this.#leave(record, 'duplicates');
-    this.#seen.remember(seenAs, record.timestampMs);
+    if (config.source(headers.sourceId)?.data.of !== undefined) return this.#skip(record, 'left');
+    const call = callHash(headers.sourceId, headers.messageId);
+    const ref = sightingOf(call, record.partition, record.offset);
+    if (this.#seen.isDuplicate(ref, record.timestampMs)) return this.#skip(record, 'duplicates');
+    this.#seen.remember(ref, record.timestampMs);
     const message = parseMessage(record.value);
     // The router rejects it.
-    if (typeof message === 'string') return this.#leave(record, 'rejected');
-    const given = eventOf(message, head.sourceId);
+    if (typeof message === 'string') return this.#skip(record, 'rejected');
+    const found = eventOf(message, headers.sourceId);
     // Anybody with the public write key could take over any profile.
-    if (given?.event.kind === 'alias' && config.source(head.sourceId)?.data.trust === 'browser')
-      return this.#leave(record, 'left');
-    if (!given || !isUser(given.user)) return this.#leave(record, 'left');
-    if (given.event.kind === 'alias' && !isUser(given.event.to)) return this.#leave(record, 'left');
-    this.#give(record, given, call);
+    if (found?.event.kind === 'alias' && config.source(headers.sourceId)?.data.trust === 'browser')
+      return this.#skip(record, 'left');
+    if (!found || !isUser(found.user)) return this.#skip(record, 'left');
+    if (found.event.kind === 'alias' && !isUser(found.event.to)) return this.#skip(record, 'left');
+    this.#copy(record, found, call);
     return 'accepted';
   }
 
-  #give(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
+  #copy(record: OpenRecord, { user, event }: NonNullable<ReturnType<typeof eventOf>>, call: string): void {
     const { producer, log } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
@@ -97,12 +97,12 @@ export class Repartitioner {
         // A stopping process refuses temporarily. The record stays open, and the next process reads it again.
         if (error instanceof AppError && error.retriable) return;
         log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
-        this.#leave(record, 'rejected');
+        this.#skip(record, 'rejected');
       },
     );
   }
 
-  #leave(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): DispatchResult {
+  #skip(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): DispatchResult {
     this.counts[why]++;
     record.done();
     return 'accepted';
@@ -115,7 +115,7 @@ export class Repartitioner {
   }
 }
 
-const LOOK_EVERY_MS = 500;
+const READ_EVERY_MS = 500;
 
 /**
  * Tracks how far messages have been copied to the profiles, with one look at the offsets for all partitions of this
@@ -125,8 +125,8 @@ const LOOK_EVERY_MS = 500;
 export class RepartitionProgress {
   #committed: readonly number[] = [];
   #ends: readonly number[] = [];
-  #looking: Promise<void> | undefined;
-  #lookedAt = -Infinity;
+  #reading: Promise<void> | undefined;
+  #readAt = -Infinity;
 
   constructor(
     private readonly kafka: Pick<Kafka, 'committed' | 'ranges'>,
@@ -141,22 +141,22 @@ export class RepartitionProgress {
   }
 
   /** Reads the offsets again, unless the last read was moments ago. @throws errors of Kafka */
-  look(): Promise<void> {
-    if (this.now() - this.#lookedAt < LOOK_EVERY_MS) return Promise.resolve();
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
-    return this.#looking;
+  refresh(): Promise<void> {
+    if (this.now() - this.#readAt < READ_EVERY_MS) return Promise.resolve();
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return this.#reading;
   }
 
   async messagesEnds(): Promise<number[]> {
     return endsOf(await this.kafka.ranges(MESSAGES));
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
     // Read after the commits: everything that was committed is then below these ends.
     const ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
     [this.#committed, this.#ends] = [committed, ends];
-    this.#lookedAt = this.now();
+    this.#readAt = this.now();
   }
 }
 

@@ -7,7 +7,7 @@ import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audi
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, sightingOf } from '../../../shared/model/dedup-window';
-import { MemoryShelf } from './memory-shelf';
+import { MemoryStore } from './memory-store';
 
 /**
  * Simulates a whole audiences system in memory: logs, engines that crash between any two of their writes, stores that
@@ -23,8 +23,8 @@ const partitionOf = (user: string) => USERS.indexOf(user) % PARTITIONS;
 export const DEATHS = ['before', 'moved', 'half', 'logged', 'stored', 'told', undefined] as const;
 export type Death = (typeof DEATHS)[number];
 
-interface Keeper {
-  shelf: MemoryShelf;
+interface SimulatedProcessor {
+  store: MemoryStore;
   engine: Engine;
 }
 
@@ -37,7 +37,7 @@ export class World {
   readonly messages: Message[][] = Array.from({ length: PARTITIONS }, () => []);
   readonly log: Incoming[][] = Array.from({ length: PARTITIONS }, () => []);
   readonly changelog: ChangeRecord[][] = Array.from({ length: PARTITIONS }, () => []);
-  readonly keepers: Keeper[];
+  readonly processors: SimulatedProcessor[];
   /** the values at the receiver, by definition and user */
   readonly known = new Map<string, { value: Json; atMs: number }>();
   sentValues = 0;
@@ -46,7 +46,7 @@ export class World {
   readonly #rekeyed = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
 
   constructor() {
-    this.keepers = Array.from({ length: PARTITIONS }, (_, i) => this.#keeper(i, new MemoryShelf()));
+    this.processors = Array.from({ length: PARTITIONS }, (_, i) => this.#processor(i, new MemoryStore()));
   }
 
   send(message: Partial<Message>, source: number): void {
@@ -96,7 +96,7 @@ export class World {
   }
 
   #adopt(partition: number): void {
-    this.perform(partition, this.keepers[partition]!.engine.adopt(this.definitions, this.nowMs), undefined);
+    this.perform(partition, this.processors[partition]!.engine.adopt(this.definitions, this.nowMs), undefined);
   }
 
   get history(): number[] {
@@ -105,7 +105,7 @@ export class World {
 
   /** @returns whether there was any work */
   apply(partition: number, atMost: number, death: Death): boolean {
-    const { engine } = this.keepers[partition]!;
+    const { engine } = this.processors[partition]!;
     const records = this.log[partition]!.slice(engine.meta.live.next).slice(0, atMost);
     if (records.length === 0) return false;
     this.perform(partition, engine.apply(records, this.nowMs), death);
@@ -114,7 +114,7 @@ export class World {
   }
 
   fill(partition: number, atMost: number, death: Death): boolean {
-    const { engine } = this.keepers[partition]!;
+    const { engine } = this.processors[partition]!;
     const { fill } = engine.meta;
     if (!fill) return false;
     const records = this.log[partition]!.slice(fill.cursor.next).slice(0, atMost);
@@ -122,13 +122,15 @@ export class World {
   }
 
   scan(partition: number, atMost: number, death: Death): boolean {
-    return this.perform(partition, this.keepers[partition]!.engine.scan(this.nowMs, atMost), death);
+    return this.perform(partition, this.processors[partition]!.engine.scan(this.nowMs, atMost), death);
   }
 
   sync(partition: number, intervalMs: number, death: Death): boolean {
-    const { engine } = this.keepers[partition]!;
+    const { engine } = this.processors[partition]!;
     const expired = this.perform(partition, engine.expire(this.nowMs, 2), death);
-    return this.perform(partition, this.keepers[partition]!.engine.sync(intervalMs, this.nowMs, 2), death) || expired;
+    return (
+      this.perform(partition, this.processors[partition]!.engine.sync(intervalMs, this.nowMs, 2), death) || expired
+    );
   }
 
   /** Writes a step as the service does. A crash leaves the writes so far, and a new process takes over. */
@@ -146,8 +148,8 @@ export class World {
     this.changelog[partition]!.push(...records.slice(0, half));
     if (die('half') || die('logged')) return true;
     for (const [user, profile] of step.profiles) this.#forget(partition, user, profile);
-    this.keepers[partition]!.engine.commit(step);
-    this.keepers[partition]!.shelf.logged = this.changelog[partition]!.length;
+    this.processors[partition]!.engine.commit(step);
+    this.processors[partition]!.store.logged = this.changelog[partition]!.length;
     if (die('stored')) return true;
     this.#send(partition);
     if (death === 'told') this.restart(partition, 'kept');
@@ -156,14 +158,14 @@ export class World {
 
   /** A receiver forgets a deleted user. */
   #forget(partition: number, user: string, after: Profile | null): void {
-    const before = this.keepers[partition]!.shelf.get(user)?.s ?? {};
+    const before = this.processors[partition]!.store.get(user)?.s ?? {};
     for (const id of Object.keys(before)) if (!after?.s?.[id]) this.known.delete(`${id} ${user}`);
   }
 
   #send(partition: number): void {
-    const { shelf, engine } = this.keepers[partition]!;
-    for (const [sequence, [user, definition]] of shelf.unsent) {
-      const told = shelf.get(user)?.s?.[definition];
+    const { store, engine } = this.processors[partition]!;
+    for (const [sequence, [user, definition]] of store.unsent) {
+      const told = store.get(user)?.s?.[definition];
       if (told?.[2] !== sequence || !this.definitions.of(definition)) continue;
       const key = `${definition} ${user}`;
       const known = this.known.get(key);
@@ -172,56 +174,57 @@ export class World {
       this.sentValues++;
       this.known.set(key, { value: told[0], atMs: told[1] });
     }
-    shelf.unsent.clear();
-    engine.meta = shelf.meta = { ...engine.meta, sent: engine.meta.told };
+    store.unsent.clear();
+    engine.meta = store.meta = { ...engine.meta, sent: engine.meta.told };
   }
 
   /** Another process takes the partition over, with the store as it is, or restored from the changelog. */
-  restart(partition: number, store: 'kept' | 'lost'): void {
-    const shelf = store === 'kept' ? this.keepers[partition]!.shelf : new MemoryShelf();
-    this.#restore(partition, shelf);
-    this.keepers[partition] = this.#keeper(partition, shelf);
+  restart(partition: number, before: 'kept' | 'lost'): void {
+    const store = before === 'kept' ? this.processors[partition]!.store : new MemoryStore();
+    this.#restore(partition, store);
+    this.processors[partition] = this.#processor(partition, store);
     this.#adopt(partition);
     this.#send(partition);
   }
 
   /** Reads the changelog, in which compaction has removed replaced records. A kept store is equivalent. */
-  #restore(partition: number, shelf: MemoryShelf): void {
-    const all = this.changelog[partition]!.slice(shelf.logged);
-    shelf.logged = this.changelog[partition]!.length;
+  #restore(partition: number, store: MemoryStore): void {
+    const all = this.changelog[partition]!.slice(store.logged);
+    store.logged = this.changelog[partition]!.length;
     const last = new Map(all.map(([key], i) => [key, i]));
     for (const [i, [key, value]] of all.entries()) {
       if (last.get(key) !== i) continue;
       if (key === 'm') {
-        shelf.meta = JSON.parse(value!) as PartitionState;
+        store.meta = JSON.parse(value!) as PartitionState;
         continue;
       }
       const user = key.slice(1);
-      if (value === null) shelf.profiles.delete(user);
-      else shelf.profiles.set(user, value);
-      const profile = shelf.get(user);
-      shelf.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
-      if (value !== null) shelf.touch(user, this.definitions.intervals);
+      if (value === null) store.profiles.delete(user);
+      else store.profiles.set(user, value);
+      const profile = store.get(user);
+      store.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
+      if (value !== null) store.touch(user, this.definitions.intervals);
       for (const [definition, [, , sequence]] of Object.entries(profile?.s ?? {})) {
-        shelf.unsent.set(sequence, [user, definition]);
+        store.unsent.set(sequence, [user, definition]);
       }
     }
-    const sent = shelf.meta?.sent ?? 0;
-    for (const sequence of shelf.unsent.keys()) if (sequence <= sent) shelf.unsent.delete(sequence);
-    if (shelf.meta) shelf.meta.told = Math.max(shelf.meta.told, ...shelf.unsent.keys());
+    const sent = store.meta?.sent ?? 0;
+    for (const sequence of store.unsent.keys()) if (sequence <= sent) store.unsent.delete(sequence);
+    if (store.meta) store.meta.told = Math.max(store.meta.told, ...store.unsent.keys());
   }
 
-  #keeper(partition: number, shelf: MemoryShelf): Keeper {
-    return { shelf, engine: this.#engine(partition, shelf) };
+  #processor(partition: number, store: MemoryStore): SimulatedProcessor {
+    return { store, engine: this.#engine(partition, store) };
   }
 
-  #engine(partition: number, shelf: MemoryShelf): Engine {
+  #engine(partition: number, store: MemoryStore): Engine {
     const log = this.log[partition]!;
-    const engine: Engine = new Engine(shelf, shelf.meta ?? NEW_PARTITION_STATE, {
+    const engine: Engine = new Engine(store, store.meta ?? NEW_PARTITION_STATE, {
       partition,
       end: log.length,
       definitions: this.definitions,
-      seen: (ends) => ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
+      hasPassed: (ends) =>
+        ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
     });
     // The same as `recallCalls`.
     const { live, fill } = engine.meta;

@@ -3,16 +3,16 @@ import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
 import { NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
 import { type Incoming, type ProfileEvent } from '../../../services/audiences/repartition/event';
-import { MemoryShelf } from './memory-shelf';
+import { MemoryStore } from './memory-store';
 
 export const NOW = 1_700_000_000_000;
 
 /** An engine on profiles in memory, whose definitions are live. */
 export function engineUnderTest(definitions: Definitions = new Definitions([])) {
-  const shelf = new MemoryShelf();
+  const store = new MemoryStore();
   const unusable: number[] = [];
-  const engine = new Engine(shelf, NEW_PARTITION_STATE, {
-    ...{ partition: 0, end: 0, seen: () => true, definitions },
+  const engine = new Engine(store, NEW_PARTITION_STATE, {
+    ...{ partition: 0, end: 0, hasPassed: () => true, definitions },
     onUnusable: ({ offset }) => unusable.push(offset),
   });
   const commit = (step: Step | undefined) => {
@@ -25,7 +25,7 @@ export function engineUnderTest(definitions: Definitions = new Definitions([])) 
   const records = (user: string, events: ProfileEvent[]): Incoming[] =>
     events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
   const apply = (user: string, ...events: ProfileEvent[]) => commit(engine.apply(records(user, events), NOW))!;
-  return { shelf, engine, apply, records, unusable };
+  return { store, engine, apply, records, unusable };
 }
 
 export const identify = (traits: Record<string, string>): ProfileEvent => ({

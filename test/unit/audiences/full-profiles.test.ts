@@ -23,38 +23,38 @@ const sizes = (step: Step) => changelogRecords(step, 0).map(({ value }) => value
 
 describe('a profile', () => {
   it('does not store a trait whose name is longer than 256 bytes', () => {
-    const { apply, shelf } = engineUnderTest();
+    const { apply, store } = engineUnderTest();
     const calls = Array.from({ length: 45 }, (_, i) => identify({ [`${i}${'n'.repeat(30_000)}`]: 'v', plan: 'pro' }));
     const step = apply('ann', ...calls);
     expect(Math.max(...sizes(step))).toBeLessThan(KB);
-    expect(shelf.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
+    expect(store.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
   });
 
   it('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
-    const { apply, shelf } = engineUnderTest();
+    const { apply, store } = engineUnderTest();
     // 1,022 characters of three bytes each.
     const traits = (from: number) =>
       Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`t${from + i}`, '重'.repeat(1_022)]));
     const step = apply('ann', identify(traits(0)), identify(traits(50)), identify(traits(100)));
     expect(Math.max(...sizes(step))).toBeLessThan(257 * KB);
-    const { t, f } = shelf.get('ann')!;
+    const { t, f } = store.get('ann')!;
     expect(f).toBe(1);
     expect(step.refused).toBe(2);
     expect(Object.keys(t!.s!).length).toBeGreaterThan(80);
     const later = apply('ann', identify({ t0: 'short', small: 'x' }));
-    expect(shelf.get('ann')?.t?.s?.t0).toEqual(['short', NOW]);
-    expect([shelf.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
+    expect(store.get('ann')?.t?.s?.t0).toEqual(['short', NOW]);
+    expect([store.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
   });
 
   it('stores counters up to 256 KB', () => {
-    const { apply, shelf } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
+    const { apply, store } = engineUnderTest(new Definitions(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id))));
     const step = apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)));
-    expect(encodeProfile(shelf.get('ann')!).length).toBeLessThan(257 * KB);
-    expect([shelf.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
+    expect(encodeProfile(store.get('ann')!).length).toBeLessThan(257 * KB);
+    expect([store.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
   });
 
   it('stays within 256 KB when an alias merges two', () => {
-    const { apply, shelf } = engineUnderTest();
+    const { apply, store } = engineUnderTest();
     const traits = (prefix: string) =>
       Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${prefix}${i}`, '重'.repeat(1_022)]));
     apply('ann', identify(traits('a')));
@@ -64,18 +64,18 @@ describe('a profile', () => {
     expect(Math.max(...moveRecords(alias).map(({ value }) => value!.length))).toBeLessThan(257 * KB);
     const merge = apply('ann', alias.moves[0]!.event);
     expect(Math.max(...sizes(merge))).toBeLessThan(257 * KB);
-    expect(Object.keys(shelf.get('ann')!.t!.s!).filter((name) => name.startsWith('a'))).toHaveLength(60);
-    expect(shelf.get('ann')?.f).toBe(1);
+    expect(Object.keys(store.get('ann')!.t!.s!).filter((name) => name.startsWith('a'))).toHaveLength(60);
+    expect(store.get('ann')?.f).toBe(1);
   });
 
   it('stores 50 traits of browser sources, and more of server sources', () => {
-    const { apply, shelf } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
+    const { apply, store } = engineUnderTest(new Definitions([], new Set(['b1', 'b2'])));
     const many = (source: string): ProfileEvent => ({
       ...{ kind: 'identify', source, atMs: NOW },
       traits: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`t${i}`, 'x'])),
     });
     apply('ann', many('b1'), many('b2'), many('s'));
-    const { t } = shelf.get('ann')!;
+    const { t } = store.get('ann')!;
     expect(Object.entries(t!).map(([source, traits]) => [source, Object.keys(traits).length])).toEqual([
       ['b1', 50],
       ['s', 60],
@@ -84,14 +84,14 @@ describe('a profile', () => {
 
   it('accepts changes from browser sources up to half of its size, and from server sources up to all of it', () => {
     const kinds = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => values(id, 'b1'));
-    const { apply, shelf } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
-    const bytes = () => encodeProfile(shelf.get('ann')!).length;
+    const { apply, store } = engineUnderTest(new Definitions([...kinds, values('g', 's')], new Set(['b1'])));
+    const bytes = () => encodeProfile(store.get('ann')!).length;
     apply('ann', ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`, 'b1')));
     expect(bytes()).toBeGreaterThan(100 * KB);
     expect(bytes()).toBeLessThan(129 * KB);
     // Server sources have room left, and the browser source cannot use it.
     const step = apply('ann', identify({ plan: 'pro' }), ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)));
-    expect([shelf.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
+    expect([store.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
     const before = bytes();
     expect(apply('ann', seen('one more', 'b1')).refused).toBe(1);
     expect(bytes()).toBeLessThanOrEqual(before);
@@ -99,23 +99,23 @@ describe('a profile', () => {
 
   it('changes its memberships although it is full', () => {
     const definitions = new Definitions([values('a')]);
-    const { apply, engine, shelf } = engineUnderTest(definitions);
+    const { apply, engine, store } = engineUnderTest(definitions);
     apply(
       'ann',
       seen('first'),
       identify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)]))),
     );
-    expect(shelf.get('ann')?.f).toBe(1);
+    expect(store.get('ann')?.f).toBe(1);
     expect(engine.sync(1_000, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
   });
 
   it('that an older version let grow too large stays, and does not grow', () => {
-    const { apply, shelf } = engineUnderTest();
+    const { apply, store } = engineUnderTest();
     const old: Profile = { t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } } };
-    shelf.profiles.set('ann', JSON.stringify(old));
+    store.profiles.set('ann', JSON.stringify(old));
     apply('ann', identify({ more: 'x'.repeat(1_000) }), identify({ plan: 'pro' }));
-    expect(Object.keys(shelf.get('ann')!.t!.s!)).toHaveLength(2);
-    expect(shelf.get('ann')).toMatchObject({ f: 1, t: { s: { plan: ['pro', NOW] } } });
+    expect(Object.keys(store.get('ann')!.t!.s!)).toHaveLength(2);
+    expect(store.get('ann')).toMatchObject({ f: 1, t: { s: { plan: ['pro', NOW] } } });
   });
 });
 
@@ -137,9 +137,9 @@ it('an event of a browser source counts only if the definition names that source
       },
       new Set(['web']),
     );
-  const { apply, shelf } = engineUnderTest(new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])));
+  const { apply, store } = engineUnderTest(new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])));
   apply('ann', seen('x'), { ...seen('y'), source: 'web' } as ProfileEvent);
-  const counters = Object.entries(shelf.get('ann')!.c!).map(([id, { b }]) => [id, b[0]![1]]);
+  const counters = Object.entries(store.get('ann')!.c!).map(([id, { b }]) => [id, b[0]![1]]);
   expect(counters).toEqual([
     ['all.1.0', 1],
     ['named.1.0', 1],
@@ -151,17 +151,17 @@ it('a sum stops at the largest number', () => {
     ...values('a'),
     counters: values('a').counters.map((spec) => ({ ...spec, compute: 'sum' as const })),
   };
-  const { apply, shelf } = engineUnderTest(new Definitions([trait]));
+  const { apply, store } = engineUnderTest(new Definitions([trait]));
   const add = (value: number): ProfileEvent => ({ ...seen(''), properties: { value } }) as ProfileEvent;
   apply('ann', add(1e308), add(1e308), add(1e308), add(-1));
-  expect(Object.values(shelf.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
+  expect(Object.values(store.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
 });
 
 it('an event that cannot be applied is skipped, and the others count', () => {
-  const { apply, shelf, unusable } = engineUnderTest();
+  const { apply, store, unusable } = engineUnderTest();
   const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
   apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
-  expect(Object.keys(shelf.get('ann')!.t!.s!)).toEqual(['a', 'b']);
+  expect(Object.keys(store.get('ann')!.t!.s!)).toEqual(['a', 'b']);
   expect(unusable).toHaveLength(1);
 });
 

@@ -22,8 +22,8 @@ function begin() {
   const complete = (upload: number, full: boolean) => {
     for (let p = 0; p < PARTITIONS; p++) {
       const at = { definition: 'aud_l', upload, nowMs: world.nowMs };
-      world.perform(p, world.keepers[p]!.engine.list(at, world.log[p]!), undefined);
-      world.perform(p, world.keepers[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs), undefined);
+      world.perform(p, world.processors[p]!.engine.list(at, world.log[p]!), undefined);
+      world.perform(p, world.processors[p]!.engine.listed('aud_l', { number: upload, full }, world.nowMs), undefined);
     }
     world.settle();
   };

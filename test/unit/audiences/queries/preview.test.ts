@@ -3,7 +3,7 @@ import { type CounterSpec } from '../../../../services/audiences/definitions/agg
 import { type Figures, type Snapshot, MAX_SAMPLE, previewOf } from '../../../../services/audiences/queries/preview';
 import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { HashSample } from '../../../../services/audiences/queries/sample';
-import { EMPTY_LOG, profileShelf } from '../../../support/profiles';
+import { EMPTY_LOG, profileStore } from '../../../support/profiles';
 import { PARTITIONS, USERS, World } from '../audience-simulation';
 import { naiveCount, naiveTraits, naiveUsers } from '../naive-audiences';
 
@@ -38,10 +38,10 @@ const question = (condition: string, sources?: string[]) => ({
 
 /** Reads three records at a time. */
 function glanceAt(world: World, partition: number): Snapshot {
-  const { shelf, engine } = world.keepers[partition]!;
+  const { store, engine } = world.processors[partition]!;
   const log = world.log[partition]!;
   return {
-    shelf: Object.assign(Object.create(shelf) as Snapshot['shelf'], { size: shelf.profiles.size }),
+    store: Object.assign(Object.create(store) as Snapshot['store'], { size: store.profiles.size }),
     log: {
       read: (offset, end, wanted = () => true) => {
         const next = Math.min(end, offset + 3);
@@ -127,7 +127,7 @@ test('a preview equals the true count; for users with an earlier id, within the 
       fc.option(source, { nil: undefined }),
       async (actions, which, only) => {
         const world = told(actions);
-        const before = JSON.stringify(world.keepers.map(({ shelf }) => [...shelf.profiles]));
+        const before = JSON.stringify(world.processors.map(({ store }) => [...store.profiles]));
         const [condition, naive] = CONDITIONS[which]!;
         const sources = only === undefined ? undefined : [`src${only}`];
         const own = (part: { source: string }) => sources?.includes(part.source) ?? true;
@@ -150,7 +150,7 @@ test('a preview equals the true count; for users with an earlier id, within the 
         }
         expect(Math.abs(members - expected)).toBeLessThanOrEqual(unsure);
         if (which < 2) expect(unsure).toBe(0);
-        expect(JSON.stringify(world.keepers.map(({ shelf }) => [...shelf.profiles]))).toBe(before);
+        expect(JSON.stringify(world.processors.map(({ store }) => [...store.profiles]))).toBe(before);
       },
     ),
     { numRuns: 300, examples: [[DELETED_TWICE, 2, undefined]] },
@@ -162,7 +162,7 @@ const many = (count: number): Record<string, Profile> =>
     Array.from({ length: count }, (_, i) => [`user-${i}`, { t: { s: { n: [i, 0], plan: ['pro', 0] } } }]),
   );
 const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
-  ...{ shelf: profileShelf(profiles), log: EMPTY_LOG, ready: true, next: 1 },
+  ...{ store: profileStore(profiles), log: EMPTY_LOG, ready: true, next: 1 },
 });
 
 test('a preview reads all profiles for conditions on traits, and a sample for conditions on events', async () => {

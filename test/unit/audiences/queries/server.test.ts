@@ -1,7 +1,7 @@
 import { type ProfileResult, readResult } from '../../../../shared/model/profile-queries';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
-import { type Answering, answering, EMPTY_LOG, profileShelf } from '../../../support/profiles';
+import { type Answering, answering, EMPTY_LOG, profileStore } from '../../../support/profiles';
 
 const HOUR_MS = 3_600_000;
 let memory: MemoryLog;
@@ -69,7 +69,7 @@ test('the final owner of a partition answers for it', async () => {
     expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done' });
   });
   // The partition was away and comes back: its profiles may have changed.
-  const snapshot = { shelf: profileShelf({}), log: EMPTY_LOG, ready: true, next: 0 };
+  const snapshot = { store: profileStore({}), log: EMPTY_LOG, ready: true, next: 0 };
   process.kept.set(0, { snapshot, queued: 5 });
   await eventually(() => {
     expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done', profiles: 0 });

@@ -3,7 +3,7 @@ import { type PartitionState } from '../../../services/audiences/profiles/partit
 import { type Profile } from '../../../services/audiences/profiles/profile';
 
 /** Profiles in memory, for an engine. */
-export class MemoryShelf implements ProfileReader {
+export class MemoryStore implements ProfileReader {
   readonly profiles = new Map<string, string>();
   readonly #due = new Map<string, number>();
   readonly #touched = new Map<number, Set<string>>();
