@@ -3,11 +3,10 @@ import { clockMs } from './clock';
 import { type Results, type Round } from './report/figures';
 import { describeMachine } from './machine';
 import { type Options, readOptions } from './options';
-import { writePage } from './report/page';
 import { duration, Progress } from './progress';
-import { report } from './report/report';
+import { report, writePage } from './report/report';
 import { runRound } from './round';
-import { settingsOf } from './report/settings-table';
+import { settingsOf } from './report/notes';
 import { setUp, type Bench } from './setup';
 
 /** `npm run bench`: measures, and prints one page of figures to stdout. Progress goes to stderr. */

@@ -1,5 +1,5 @@
 import { openApi } from '../../services/control/http/openapi';
-import { table } from './table';
+import { markdownTable } from '../bench/report/table';
 
 /** The table of operations in docs/reference/control-api.md, from the OpenAPI document. */
 
@@ -24,7 +24,7 @@ export function operationsTable(): string {
       operation.summary,
     ]),
   );
-  return table(['operation', 'least role', 'query or body', 'summary'], rows);
+  return markdownTable([['operation', 'least role', 'query or body', 'summary'], ...rows]);
 }
 
 function requestOf({ parameters = [], requestBody }: Operation): string {

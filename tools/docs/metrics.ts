@@ -1,7 +1,7 @@
 import { measureProcess } from '../../shared/telemetry/process';
 import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/metrics';
 import { prometheusName } from '../../shared/telemetry/prometheus';
-import { table } from './table';
+import { markdownTable } from '../bench/report/table';
 
 /** Returns the tables of docs/reference/metrics.md from the metrics that the services declare. */
 
@@ -70,10 +70,10 @@ export async function bucketLines(): Promise<string> {
     const bounds = metric.bounds.join(' ');
     byBounds.set(bounds, [...(byBounds.get(bounds) ?? []), `\`${prometheusName(metric.info, metric.kind)}\``]);
   }
-  return table(
+  return markdownTable([
     ['histogram', 'buckets, in seconds'],
-    [...byBounds].map(([bounds, names]) => [names.join(', '), bounds]),
-  );
+    ...[...byBounds].map(([bounds, names]) => [names.join(', '), bounds]),
+  ]);
 }
 
 let declared: Promise<Map<string, Metric[]>> | undefined;
@@ -122,7 +122,7 @@ function rowsOf(list: readonly Metric[]): string {
     labelsOf(info),
     info.help,
   ]);
-  return table(['metric', 'OTLP', 'type', 'labels', 'meaning'], rows);
+  return markdownTable([['metric', 'OTLP', 'type', 'labels', 'meaning'], ...rows]);
 }
 
 function labelsOf({ labels = {} }: MetricInfo): string {

@@ -1,6 +1,6 @@
 import { type Settings, settingsSchema } from '../../shared/service/settings';
 import { z } from 'zod';
-import { table } from './table';
+import { markdownTable } from '../bench/report/table';
 
 /** The tables of docs/reference/settings.md: defaults come from shared/service/settings.ts, meanings from here. */
 
@@ -123,7 +123,7 @@ export function settingsTables(): string {
   return Object.entries<Meanings>(GROUPS)
     .map(([title, meanings]) => {
       const rows = Object.entries(meanings).map(([name, meaning]) => row(name as keyof Settings, meaning));
-      return `### ${title}\n\n${table(['setting', 'default', 'meaning'], rows)}`;
+      return `### ${title}\n\n${markdownTable([['setting', 'default', 'meaning'], ...rows])}`;
     })
     .join('\n\n');
 }

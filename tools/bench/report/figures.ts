@@ -6,6 +6,13 @@ import { type Usage } from '../usage';
 
 /** The raw figures of a benchmark: input of the report, and content of `--json`. */
 
+/** Times between two events. */
+interface Times {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
 export interface BareFigure {
   count: number;
   /** CPU-µs a request */
@@ -95,11 +102,8 @@ export interface PipelineFigure {
   diverted: number;
 }
 
-export interface LatencyFigure {
-  count: number;
+export interface LatencyFigure extends Times {
   perSecond: number;
-  p50Ms: number;
-  p99Ms: number;
   maxMs: number;
   missing: number;
   cpu: CpuUse;
@@ -120,12 +124,9 @@ export interface SustainedFigure {
 }
 
 /** Some of the endpoints hang; the figures are of endpoints that hang in no phase. */
-export interface IsolationPhase {
+export interface IsolationPhase extends Times {
   /** number of hanging endpoints */
   hanging: number;
-  count: number;
-  p50Ms: number;
-  p99Ms: number;
   maxMs: number;
   offeredPerSecond: number;
   /** arrived before the last call was sent */
@@ -174,12 +175,6 @@ export interface BacklogFigure {
   hops: { mean: number; most: number };
 }
 
-interface LatencyShare {
-  count: number;
-  p50Ms: number;
-  p99Ms: number;
-}
-
 export interface OutageFigure {
   perSecond: number;
   beforeSeconds: number;
@@ -194,17 +189,14 @@ export interface OutageFigure {
   /** number of times that its circuit opened again after its return */
   reopened: number;
   /** calls sent before the outage, and those sent after the first delivery and before the last */
-  before: LatencyShare;
-  fresh: LatencyShare;
+  before: Times;
+  fresh: Times;
   /** the maximum of deliveries in one second after its return */
   peakPerSecond: number;
   missing: number;
 }
 
-export interface LatenessFigure {
-  count: number;
-  p50Ms: number;
-  p99Ms: number;
+export interface LatenessFigure extends Times {
   maxMs: number;
   /** due, but not in `webhooks.due` */
   missing: number;

@@ -1,20 +1,36 @@
 import { median, spread } from '../arithmetic';
-import { type IsolationFigure, type IsolationPhase, type Round } from './figures';
-import { isolationGoal } from './goals';
-import { type Line } from './row';
+import { first, type Goal, isolationGoal, most, type Row, rows } from './columns';
+import { type IsolationPhase, type Round } from './figures';
 
-/** The rows of the table for hanging endpoints. Pure. */
+/** The rows for hanging endpoints. Pure. */
 
-export function isolationLines(rounds: readonly Round[]): Line[] {
-  const [figure] = rounds.flatMap(({ isolation }) => isolation ?? []);
+export function isolationRows(rounds: readonly Round[]): Row[] {
+  const figure = first(rounds, (round) => round.isolation);
   if (!figure) return [];
-  const clean = spread(rounds.map(({ isolation }) => isolation && cleanP99Ms(isolation.phases)));
-  const overall: Line[] = [
-    { what: 'isolation: capacity, single calls', unit: 'calls/s', of: (r) => r.isolation?.capacity },
-    { what: 'isolation: offered in every phase', unit: 'calls/s', of: (r) => r.isolation?.offeredPerSecond },
-  ];
-  const phases = hangings(figure.phases).map((hanging) => phaseLines(hanging, figure, clean?.median));
-  return [...overall, ...phases.flat()];
+  const clean = spread(rounds.map((round) => round.isolation && ofPhases(round.isolation.phases, 0, p99Of)));
+  const overall = rows('isolation: ', (round) => round.isolation, [
+    ['capacity, single calls', 'calls/s', ({ capacity }) => capacity],
+    ['offered in every phase', 'calls/s', ({ offeredPerSecond }) => offeredPerSecond],
+  ]);
+  const phases = hangings(figure.phases).flatMap((hanging) => {
+    const title = `isolation, ${shareOf(hanging, figure.endpoints)}: `;
+    const of = (round: Round) => round.isolation?.phases;
+    const column = (name: string, unit: string, value: (phase: IsolationPhase) => number, goal?: Goal) =>
+      [name, unit, (all: readonly IsolationPhase[]) => ofPhases(all, hanging, value), goal] as const;
+    const common = rows(title, of, [
+      column('healthy p50', 'ms', ({ p50Ms }) => p50Ms),
+      column('healthy p99', 'ms', p99Of),
+      column('healthy, longest', 'ms', ({ maxMs }) => maxMs),
+      column('healthy delivered', '% of offered', (p) => (100 * p.deliveredPerSecond) / p.offeredPerSecond),
+    ]);
+    if (hanging === 0) return common;
+    const beside = rows(title, of, [
+      ['healthy p99', '× clean around it', (all) => besideClean(all, hanging), clean && isolationGoal(clean.median)],
+      column('most connections to a hung endpoint', '', (p) => p.mostConnections, most(figure.laneLimit)),
+    ]);
+    return [...common, ...beside];
+  });
+  return [...overall, ...phases];
 }
 
 /** Lists the numbers of hanging endpoints, each once, the clean phases' first. */
@@ -36,35 +52,11 @@ export function ofPhases(
   return median(phases.filter((phase) => phase.hanging === hanging).map(of));
 }
 
+const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;
+
 /** Returns the p99 of a phase as a multiple of the clean phases' before and after it. */
 function besideClean(phases: readonly IsolationPhase[], hanging: number): number {
   const at = phases.findIndex((phase) => phase.hanging === hanging);
   const around = [phases[at - 1], phases[at + 1]].flatMap((phase) => (phase?.hanging === 0 ? [phase.p99Ms] : []));
   return (phases[at]?.p99Ms ?? NaN) / median(around);
-}
-
-function cleanP99Ms(phases: readonly IsolationPhase[]): number {
-  return ofPhases(phases, 0, ({ p99Ms }) => p99Ms);
-}
-
-function phaseLines(hanging: number, { endpoints, laneLimit }: IsolationFigure, cleanMs: number | undefined): Line[] {
-  const what = (name: string) => `isolation, ${shareOf(hanging, endpoints)}: ${name}`;
-  const line = (name: string, unit: string, of: (phase: IsolationPhase) => number): Line => ({
-    ...{ what: what(name), unit },
-    of: ({ isolation }) => isolation && ofPhases(isolation.phases, hanging, of),
-  });
-  const common = [
-    line('healthy p50', 'ms', ({ p50Ms }) => p50Ms),
-    line('healthy p99', 'ms', ({ p99Ms }) => p99Ms),
-    line('healthy, longest', 'ms', ({ maxMs }) => maxMs),
-    line('healthy delivered', '% of offered', (phase) => (100 * phase.deliveredPerSecond) / phase.offeredPerSecond),
-  ];
-  if (hanging === 0) return common;
-  const beside: Line = {
-    ...{ what: what('healthy p99'), unit: '× clean around it' },
-    of: ({ isolation }) => isolation && besideClean(isolation.phases, hanging),
-    ...(cleanMs !== undefined && { goal: isolationGoal(cleanMs) }),
-  };
-  const connections = line('most connections to a hung endpoint', '', (phase) => phase.mostConnections);
-  return [...common, beside, { ...connections, goal: { limit: laneLimit, is: 'most' } }];
 }

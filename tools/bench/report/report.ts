@@ -1,36 +1,103 @@
-import { audienceLines } from './audience-rows';
-import { costLines } from './cost-rows';
-import { type Results } from './figures';
-import { isolationLines } from './isolation-rows';
-import { HEAD, row } from './row';
-import { about, faults, howTaken } from './notes';
-import { table } from './table';
-import { troubleLines } from './trouble-rows';
-import { usageRows } from './usage-table';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { readable, spread } from '../arithmetic';
+import { type Row, verdict } from './columns';
+import { type Results, type Round, type WaitingPhase } from './figures';
+import { describeRun, faultsOf, methodOf } from './notes';
+import { plotsOf } from './plots';
+import { rowsOf } from './rows';
+import { markdownTable, table } from './table';
 
-/** Formats the figures of all rounds as one page. Pure. */
+/** Writes the figures of all rounds as text for a terminal, and as a page of the documentation with plots. */
 
+const HEAD = ['figure', 'median', 'min to max', 'unit', 'goal', ''];
+const CAPTIONS: Record<string, string> = {
+  isolation: 'Healthy p99 by the share of endpoints that hang',
+  cpu: 'CPU per webhook by service',
+};
+
+/** Returns the text for a terminal. Pure. */
 export function report(results: Results): string {
-  const wrong = faults(results);
-  const usage = usageRows(results.rounds);
+  const faults = faultsOf(results);
+  const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
   return [
-    table([HEAD, ...rowsOf(results)]),
-    '',
-    ...(usage.length > 0 ? [table(usage), ''] : []),
+    ...tablesOf(results).flatMap((rows) => [table(rows), '']),
     'Method',
-    ...indented(howTaken(results)),
-    ...(wrong.length > 0 ? ['', 'Faults', ...indented(wrong)] : []),
+    ...indented(methodOf(results)),
+    ...(faults.length > 0 ? ['', 'Faults', ...indented(faults)] : []),
     '',
-    ...about(results),
+    ...describeRun(results),
   ].join('\n');
 }
 
-/** Returns the rows of the table, without its head. */
-export function rowsOf({ rounds }: Results): string[][] {
-  const lines = [...costLines(), ...isolationLines(rounds), ...troubleLines(rounds), ...audienceLines(rounds)];
-  return lines.flatMap((line) => row(line, rounds));
+/** @param file ends in .md; the plots are written beside it */
+export function writePage(file: string, results: Results): void {
+  const name = basename(file, '.md');
+  mkdirSync(dirname(file), { recursive: true });
+  const images = [...plotsOf(results.rounds)].map(([plot, svg]) => {
+    const image = `${name}-${plot}.svg`;
+    writeFileSync(join(dirname(file), image), svg);
+    return `![${CAPTIONS[plot] ?? plot}](${image})`;
+  });
+  writeFileSync(file, pageOf(results, images));
 }
 
-function indented(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
+/** Returns the page as Markdown. Pure. */
+export function pageOf(results: Results, images: readonly string[]): string {
+  const faults = faultsOf(results);
+  const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`);
+  return [
+    '# Benchmarks',
+    '',
+    'Written by `npm run bench`. The goals come from the design. A figure is the median of the rounds.',
+    '',
+    ...list(describeRun(results)),
+    '',
+    ...images.flatMap((image) => [image, '']),
+    ...tablesOf(results).flatMap((rows) => [markdownTable(rows), '']),
+    '## Method',
+    '',
+    ...list(methodOf(results)),
+    ...(faults.length > 0 ? ['', '## Faults', '', ...list(faults)] : []),
+    '',
+  ].join('\n');
+}
+
+/** Returns the table of all figures, and of the processes while deliveries wait if that was measured. */
+function tablesOf({ rounds }: Results): string[][][] {
+  const usage = usageRows(rounds);
+  return [[HEAD, ...rowsOf(rounds).flatMap((row) => cellsOf(row, rounds))], ...(usage.length > 0 ? [usage] : [])];
+}
+
+/** Returns the cells of a row: the median over the rounds, with the extremes; none without a measurement. */
+export function cellsOf({ title, unit, of, goal }: Row, rounds: readonly Round[]): string[][] {
+  const figure = spread(rounds.map(of));
+  if (!figure) return [];
+  const range = figure.rounds > 1 ? `${readable(figure.min)} to ${readable(figure.max)}` : 'one run';
+  const wanted = goal ? `${goal.is === 'most' ? '≤' : '≥'} ${readable(goal.limit)}` : '';
+  return [[title, readable(figure.median), range, unit, wanted, goal ? verdict(figure.median, goal) : '']];
+}
+
+/**
+ * Returns rows for memory and CPU of each process while deliveries wait, phase by phase, with medians over the
+ * rounds; no rows without a measurement. Pure.
+ */
+export function usageRows(rounds: readonly Round[]): string[][] {
+  const figures = rounds.flatMap(({ waiting }) => waiting ?? []);
+  const phases = figures[0]?.phases ?? [];
+  if (phases.length === 0) return [];
+  const names = [...new Set(phases.flatMap(({ of }) => Object.keys(of)))];
+  const cells = (pick: (phase: WaitingPhase) => number | undefined) =>
+    phases.map((_, i) => {
+      const value = spread(figures.map((figure) => figure.phases[i] && pick(figure.phases[i])));
+      return value ? readable(value.median) : '';
+    });
+  return [
+    ['while deliveries wait', ...phases.map(({ name }) => name)],
+    ...names.flatMap((name) => [
+      [`${name}: MB at the end`, ...cells(({ of }) => of[name]?.rssMb.last)],
+      [`${name}: MB at most`, ...cells(({ of }) => of[name]?.rssMb.most)],
+      [`${name}: cores`, ...cells(({ of }) => of[name]?.cores)],
+    ]),
+  ];
 }

@@ -1,11 +1,11 @@
 import { type DrainFigure } from '../../../../tools/bench/drain';
 import { drainBetween } from '../../../../tools/bench/drain';
-import { audienceLines } from '../../../../tools/bench/report/audience-rows';
+import { filterRows } from '../../../../tools/bench/report/audience-rows';
 import { definitionEntries, DEFINITIONS } from '../../../../tools/bench/definitions';
 import { type Round } from '../../../../tools/bench/report/figures';
 import { PLAIN } from '../../../../tools/bench/cases/filters';
 import { callOfUser } from '../../../../tools/bench/population';
-import { row } from '../../../../tools/bench/report/row';
+import { cellsOf } from '../../../../tools/bench/report/report';
 import { compileExpression } from '../../../../shared/cel/compile';
 
 const drain = (routerSeconds: number): DrainFigure => ({
@@ -71,7 +71,7 @@ describe('what a filter costs', () => {
       { name: 'filters match', turns: [drain(60), drain(120)] },
     ];
     const round: Round = { bare: [], failures: [], filters: { destinations: 5, cases } };
-    const cells = audienceLines([round]).flatMap((line) => row(line, [round]).map(([what, median]) => [what, median]));
+    const cells = filterRows([round]).flatMap((row) => cellsOf(row, [round]).map(([what, median]) => [what, median]));
     expect(cells).toEqual([
       ['router, no filter', '75.0'],
       ['router, filters match', '90.0'],

@@ -1,8 +1,7 @@
 import { type IsolationPhase, type Results, type Round } from '../../../../tools/bench/report/figures';
-import { isolationGoal } from '../../../../tools/bench/report/goals';
-import { pageOf } from '../../../../tools/bench/report/page';
+import { isolationGoal } from '../../../../tools/bench/report/columns';
 import { plotsOf } from '../../../../tools/bench/report/plots';
-import { report } from '../../../../tools/bench/report/report';
+import { pageOf, report } from '../../../../tools/bench/report/report';
 
 const phase = (hanging: number, fields: Partial<IsolationPhase> = {}): IsolationPhase => ({
   hanging,

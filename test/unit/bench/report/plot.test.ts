@@ -1,4 +1,4 @@
-import { axisTop, barPlot } from '../../../../tools/bench/report/plot';
+import { axisTop, barPlot } from '../../../../tools/bench/report/plots';
 
 describe('the end of an axis', () => {
   it.each([

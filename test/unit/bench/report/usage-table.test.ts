@@ -1,5 +1,5 @@
 import { type Round, type WaitingPhase } from '../../../../tools/bench/report/figures';
-import { usageRows } from '../../../../tools/bench/report/usage-table';
+import { usageRows } from '../../../../tools/bench/report/report';
 
 const usage = (last: number, cores: number) => ({ cores, rssMb: { first: 1, last, most: last + 1 } });
 const phase = (name: string, of: WaitingPhase['of']): WaitingPhase => ({
