@@ -171,7 +171,7 @@ export class Pipeline {
     await warmDedupWindow(options.kafka, repartitioner, warmUp);
     const processors = new PartitionProcessors({
       ...{ kafka, producer: stepProducer, path: options.path, partitions, definitions, log, onFatal },
-      progress: new RepartitionProgress(kafka, Date.now),
+      progress: new RepartitionProgress(kafka, () => performance.now()),
       now: Date.now,
       onRoom: () => consumptions.processing?.resume(),
     });
