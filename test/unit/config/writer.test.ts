@@ -1,5 +1,4 @@
 import pino from 'pino';
-import { singleFlight } from '../../../shared/config/single-flight';
 import { openConfig } from '../../../shared/config/reader';
 import { openWriter } from '../../../shared/config/writer';
 import { type Source } from '../../../shared/model/config';
@@ -126,52 +125,5 @@ describe('the writer of config', () => {
     });
     memory.failWith(undefined);
     expect(await writer.write('source', 's', aSource('one'), { replaces: 0 })).toMatchObject({ ok: true });
-  });
-});
-
-describe('single flight', () => {
-  /** Reads that end when the test says so. */
-  function looks() {
-    const begun: { end(): void; fail(): void }[] = [];
-    const look = () =>
-      new Promise<void>((resolve, reject) => begun.push({ end: resolve, fail: () => reject(new Error('no')) }));
-    return { begun, refresh: singleFlight(look) };
-  }
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
-
-  it('never answers with a read that began before the call, and runs one at a time', async () => {
-    const { begun, refresh } = looks();
-    const answered: string[] = [];
-    const ask = (name: string) => refresh(5_000).then(() => answered.push(name));
-    const all = [ask('first'), ask('second'), ask('third')];
-    await settled();
-    expect(begun).toHaveLength(1);
-    begun[0]!.end();
-    await settled();
-    expect([answered, begun.length]).toEqual([['first'], 2]);
-    all.push(ask('fourth'));
-    begun[1]!.end();
-    await settled();
-    expect([answered, begun.length]).toEqual([['first', 'second', 'third'], 3]);
-    begun[2]!.end();
-    await Promise.all(all);
-    expect(answered).toEqual(['first', 'second', 'third', 'fourth']);
-  });
-
-  it('fails only the callers that waited for a failed read', async () => {
-    const { begun, refresh } = looks();
-    const first = refresh(5_000);
-    const second = refresh(5_000);
-    begun[0]!.fail();
-    await expect(first).rejects.toThrow('no');
-    await settled();
-    begun[1]!.end();
-    await second;
-  });
-
-  it('fails each call at its own deadline', async () => {
-    const { refresh } = looks();
-    await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
-    await expect(refresh(10)).rejects.toMatchObject({ code: 'kafka_unavailable' });
   });
 });
