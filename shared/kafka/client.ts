@@ -21,7 +21,7 @@ import { Membership } from './consumer/membership';
 import { allowLeaderless } from './kafkajs/leaderless';
 import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
 import { patchRequestQueues } from './kafkajs/patches';
-import { type Kafka, type Range } from './port';
+import { type Kafka, type Range, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
 import { DirectReader } from './reader';
 import { KafkaTail } from './tail';
@@ -121,22 +121,25 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
       const fetching = { maxBytesPerPartition, maxWaitTimeInMs: fetchWaitMs, minBytes: leastBytes(batchFetches) };
       const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
       const make = () => consumer(groupId, { ...joining, ...fetching });
-      const partitionOf = await keyPartitions(admin, prefix, consumeOptions.topics);
+      // A partition that has no leader must not hide the offsets of the others.
+      const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const appendedAt = timeOf(reader, prefix);
-      const parts = { make, admin, membership, groupId, prefix, log, partitionOf, appendedAt, sessionMs: SESSION_MS };
+      const parts = {
+        make,
+        admin: ledAdmin,
+        membership,
+        groupId,
+        prefix,
+        log,
+        partitionOf,
+        appendedAt,
+        sessionMs: SESSION_MS,
+      };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();
       return consumption;
     },
-    tail: async (tailOptions) => {
-      const connect = (topic: string) => connectCluster(client, topic);
-      const minBytes = leastBytes(tailOptions.batchFetches);
-      // A deduplication window does without unreadable partitions; all other readers need every record.
-      const looks = typeof tailOptions.from === 'string' ? admin : ledAdmin;
-      const tail = new KafkaTail(looks, { ...tailOptions, prefix, minBytes, connect, log });
-      await tail.start();
-      return tail;
-    },
+    tail: (tailOptions) => startTail({ client, admin, ledAdmin, prefix, log }, tailOptions),
     listTopics: async () => {
       const topics = await admin.listTopics();
       return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
@@ -146,6 +149,19 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
       await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);
     },
   };
+}
+
+async function startTail(
+  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led'> & { ledAdmin: Admin },
+  options: TailOptions,
+): Promise<Tail> {
+  const connect = (topic: string) => connectCluster(client, topic);
+  const minBytes = leastBytes(options.batchFetches);
+  // A reader of recent records does without unreadable partitions until they have a leader; others need every record.
+  const looks = typeof options.from === 'string' ? admin : ledAdmin;
+  const tail = new KafkaTail(looks, ledAdmin, { ...options, prefix, minBytes, connect, log });
+  await tail.start();
+  return tail;
 }
 
 /** Returns a function that reads when the record at an offset was appended, ms since 1970. */

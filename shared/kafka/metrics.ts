@@ -101,7 +101,7 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  /** returns the first and end offsets of a topic, by partition */
+  /** returns the first and end offsets of a topic, by partition; partitions that have no leader are omitted */
   bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
   /** returns the lag of partitions without a reader; undefined if it is not known now */
   unassigned: (
@@ -150,7 +150,13 @@ metrics.beforeReading(async () => {
 async function look(watched: Watched): Promise<void> {
   if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
   watched.lookedAt = performance.now();
-  await Promise.allSettled(watched.topics.map(async (topic) => watched.known.set(topic, await watched.bounds(topic))));
+  await Promise.allSettled(
+    watched.topics.map(async (topic) => {
+      const bounds = await watched.bounds(topic);
+      // A partition without a leader keeps its last known end.
+      watched.known.set(topic, new Map([...(watched.known.get(topic) ?? []), ...bounds]));
+    }),
+  );
   watched.without = (await watched.unassigned(watched.known)) ?? watched.without;
 }
 
@@ -174,7 +180,7 @@ function placesOf({ partitions }: Watched, topic: string) {
 function lagOf(watched: Watched, topic: string): number {
   const bounds = watched.known.get(topic);
   const lags = placesOf(watched, topic).map(
-    ({ partition, committable }) => (bounds?.get(partition)?.high ?? 0) - committable,
+    ({ partition, committable }) => (bounds?.get(partition)?.high ?? committable) - committable,
   );
   return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
 }

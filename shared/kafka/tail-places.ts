@@ -1,15 +1,17 @@
 import { type Admin } from 'kafkajs';
 import { Partition } from './consumer/partition';
-import { whileLeadersAreFound, START_WITHIN_MS } from './leader-retry';
+import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
 import { type TailOptions } from './port';
 
 /** The position of a tail in one partition. */
 export interface Place {
   readonly owner: Partition;
-  /** the next offset to read */
+  /** the next offset to read; -1: the start must be looked up first */
   position: number;
   /** least position that counts as complete; Infinity: the end must be looked up first */
   floor: number;
+  /** number of interruptions: a look-up that began before the last one proves nothing */
+  interruptions: number;
   /** `onRecord` has received all records that the partition held at this time */
   completeAt: number;
 }
@@ -19,6 +21,8 @@ interface Ends {
   low: string;
   high: string;
 }
+
+type Looks = Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
 
 /** Tracks the positions of a tail in the partitions of its topic. */
 export class TailPlaces {
@@ -30,23 +34,12 @@ export class TailPlaces {
     private readonly from: TailOptions['from'],
   ) {}
 
-  /** Finds the start position in each partition. @param name the topic with the prefix */
-  async findStart(admin: Admin, name: string): Promise<void> {
-    const { from } = this;
-    const ends = await whileLeadersAreFound(() => admin.fetchTopicOffsets(name), START_WITHIN_MS);
-    const since =
-      typeof from === 'string'
-        ? []
-        : await whileLeadersAreFound(() => admin.fetchTopicOffsetsByTimestamp(name, from.sinceMs));
-    for (const { partition, ...end } of ends) {
-      const [low, high] = [Number(end.low), Number(end.high)];
-      let position = from === 'beginning' ? low : high;
-      if (typeof from !== 'string') {
-        const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? -1);
-        position = Math.max(low, found < 0 ? high : found, high - Math.ceil(from.atMost / ends.length));
-      }
-      this.#begin(partition, { position, floor: high });
-    }
+  /** Notes the partitions of the topic, and finds the start in those that have a leader. @param name with the prefix */
+  async findStart(admin: Looks, name: string): Promise<void> {
+    const { topics } = await whileLeadersAreFound(() => admin.fetchTopicMetadata({ topics: [name] }), START_WITHIN_MS);
+    for (const { partitionId } of topics[0]?.partitions ?? [])
+      this.#begin(partitionId, { position: -1, floor: Infinity });
+    await whileLeadersAreFound(() => this.lookUp(admin, name), START_WITHIN_MS);
   }
 
   get(partition: number): Place | undefined {
@@ -59,22 +52,50 @@ export class TailPlaces {
   }
 
   #begin(partition: number, at: Pick<Place, 'position' | 'floor'>): Place {
-    const place = { ...at, owner: new Partition(this.topic, partition, 0), completeAt: -Infinity };
+    const place = { ...at, owner: new Partition(this.topic, partition, 0), interruptions: 0, completeAt: -Infinity };
     this.#byPartition.set(partition, place);
     return place;
   }
 
-  /** Applies the ends that leaders report after an interruption. */
-  correct(ends: readonly Ends[]): void {
+  /** Notes that a place is complete only at an end that is looked up after this. */
+  interrupt(place: Place): void {
+    place.floor = Infinity;
+    place.interruptions++;
+  }
+
+  /**
+   * Looks up the missing starts and ends. Partitions that have no leader keep missing them. Others are not changed:
+   * their reader may have read on meanwhile.
+   */
+  async lookUp(admin: Looks, name: string): Promise<void> {
+    const { from } = this;
+    const missing = [...this.#byPartition.values()].filter(({ floor }) => floor === Infinity);
+    const asked = new Map(missing.map((place) => [place, place.interruptions]));
+    const ends = await admin.fetchTopicOffsets(name);
+    const byTime = typeof from !== 'string' && missing.some(({ position }) => position < 0);
+    const since = byTime ? await admin.fetchTopicOffsetsByTimestamp(name, from.sinceMs) : [];
     for (const { partition, ...end } of ends) {
       const place = this.#byPartition.get(partition);
-      if (!place) continue;
-      const [low, high] = [Number(end.low), Number(end.high)];
-      place.floor = high;
-      // Records were deleted before they were read, or the log was truncated and reuses their offsets.
-      if (place.position < low) place.position = low;
-      else if (place.position > high) place.position = this.from === 'beginning' ? low : high;
+      if (place === undefined || asked.get(place) !== place.interruptions) continue;
+      const bounds = { low: Number(end.low), high: Number(end.high) };
+      const found = since.find((entry) => entry.partition === partition);
+      if (place.position >= 0) place.position = this.#corrected(place.position, bounds);
+      else if (typeof from === 'string') place.position = from === 'beginning' ? bounds.low : bounds.high;
+      else if (found) place.position = this.#startAt(Number(found.offset), bounds, from.atMost);
+      if (place.position >= 0) place.floor = bounds.high;
     }
+  }
+
+  /** @param found offset of the first record since the start time; negative if there is none */
+  #startAt(found: number, { low, high }: Bounds, atMost: number): number {
+    return Math.max(low, found < 0 ? high : found, high - Math.ceil(atMost / this.#byPartition.size));
+  }
+
+  /** Moves a position whose records were deleted before they were read, or whose log was truncated and reuses offsets. */
+  #corrected(position: number, { low, high }: Bounds): number {
+    if (position < low) return low;
+    if (position <= high) return position;
+    return this.from === 'beginning' ? low : high;
   }
 
   /** `onRecord` has received all records that the topic held at this time; Infinity for a topic without partitions. */
@@ -88,8 +109,11 @@ export class TailPlaces {
     return ends.every(({ partition, high }) => (this.#byPartition.get(partition)?.position ?? -1) >= Number(high));
   }
 
-  /** Notes that all partitions are complete as of a time. */
-  complete(at: number): void {
-    for (const place of this.#byPartition.values()) place.completeAt = Math.max(place.completeAt, at);
+  /** Notes that these partitions are complete as of a time. */
+  complete(ends: readonly Ends[], at: number): void {
+    for (const { partition } of ends) {
+      const place = this.#byPartition.get(partition);
+      if (place) place.completeAt = Math.max(place.completeAt, at);
+    }
   }
 }

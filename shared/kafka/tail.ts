@@ -3,6 +3,7 @@ import { type Backoff, backoff, withDeadline, withTimeout } from '../service/asy
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
+import { NO_LEADER } from './kafkajs/leaderless';
 import { PollLiveness } from './consumer/poll-liveness';
 import { whileLeadersAreFound } from './leader-retry';
 import { ConsumedRecord } from './consumer/consumed-record';
@@ -25,6 +26,8 @@ const FETCH_WAIT_MS = 100;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const GOODBYE_MS = 1_000;
+/** node id of the loop that waits for leaders */
+const LEADERLESS = String(NO_LEADER);
 
 export interface KafkaTailOptions extends TailOptions {
   prefix: string;
@@ -48,8 +51,13 @@ export class KafkaTail implements Tail {
   #wakeStopped: () => void = () => undefined;
   readonly #stopping = new Promise<void>((resolve) => (this.#wakeStopped = resolve));
 
+  /**
+   * @param admin for the start and `caughtUp`: fails while a partition that this reader needs has no leader
+   * @param led for recoveries: omits partitions that have no leader
+   */
   constructor(
     private readonly admin: Admin,
+    private readonly led: Admin,
     private readonly options: KafkaTailOptions,
   ) {
     this.#topic = options.prefix + options.topic;
@@ -73,7 +81,7 @@ export class KafkaTail implements Tail {
     this.#spread();
   }
 
-  /** Starts a loop for each broker that leads a partition and has none. */
+  /** Starts a loop for each broker that leads a partition and has none, and one for partitions that have no leader. */
   #spread(): void {
     for (const { leader } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
       const node = String(leader);
@@ -101,20 +109,35 @@ export class KafkaTail implements Tail {
       const led = this.#ledBy(node);
       if (led.length === 0) return;
       try {
-        await this.#fetch(node, led);
+        await this.#fetchKnown(node, led);
         retry.reset();
       } catch (error) {
         if (this.#isStopped()) return;
         if (retry.nextMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
-        for (const [, place] of led) place.floor = Infinity;
+        for (const [, place] of led) this.#places.interrupt(place);
         await retry.pause();
-        await (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
+        await this.#recoverOnce();
       }
     }
   }
 
-  async #fetch(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
+  /** Fetches the partitions whose start and end are known. The others are looked up meanwhile. */
+  async #fetchKnown(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
+    if (nodeId === LEADERLESS) {
+      // The brokers answer: they know no leader.
+      this.#progress.recordPoll();
+      throw new Error(`partition ${led.map(([partition]) => partition).join(', ')} has no leader`);
+    }
     await this.#cluster.refreshMetadataIfNecessary();
+    const known = led.filter(([, { floor }]) => floor !== Infinity);
+    const lookUp = known.length < led.length ? this.#recoverOnce() : undefined;
+    if (known.length > 0) return this.#fetch(nodeId, known);
+    await lookUp;
+    // The look-up can know an older leader.
+    if (led.every(([, { floor }]) => floor === Infinity)) await withTimeout(FIRST_PAUSE_MS, this.#stopping);
+  }
+
+  async #fetch(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
     const begunAt = performance.now();
     const broker = await this.#cluster.findBroker({ nodeId });
     const partitions = led.map(([partition, { position }]) => ({
@@ -172,13 +195,17 @@ export class KafkaTail implements Tail {
     this.options.onComplete?.();
   }
 
+  #recoverOnce(): Promise<void> {
+    return (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
+  }
+
   /** Finds leaders and ends again, and retries until it has them. A failed try means that a broker is unreachable. */
   async #recover(): Promise<void> {
     const retry = this.#backoff();
     while (!this.#stopped) {
       try {
         await this.#reconnect();
-        this.#places.correct(await this.admin.fetchTopicOffsets(this.#topic));
+        await this.#places.lookUp(this.led, this.#topic);
         return;
       } catch (error) {
         this.options.log.debug({ reason: messageOf(error), name: this.options.name }, 'tail.not_recovered');
@@ -209,7 +236,7 @@ export class KafkaTail implements Tail {
     const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
     const ends = await withDeadline(look, deadlineMs);
     while (!this.#places.hasReached(ends)) await withDeadline(this.#woken(), until - performance.now());
-    this.#places.complete(askedAt);
+    this.#places.complete(ends, askedAt);
     this.#advance();
   }
 

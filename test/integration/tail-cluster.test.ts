@@ -1,58 +1,118 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Kafka, type Tail } from '../../shared/kafka/port';
+import { type BatchProducer, type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { type Cluster, startCluster } from '../../tools/chaos/cluster';
+import { metrics } from '../../shared/telemetry/metrics';
+import { renderMetrics } from '../../shared/telemetry/prometheus';
+import { eventually } from '../support/eventually';
+import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
-/** A tail of a topic with leaders on three brokers, which it asks separately. */
+/** Tails and consumers of topics with leaders on three brokers, which they ask separately. */
 
 const RECORDS = 8_000;
-const PARTITIONS = 6;
+const RECOVERY_MS = 120_000;
+const log = createLog('test', 'silent');
+const onFatal = (error: unknown) => {
+  throw error;
+};
 
-let dir: string;
-let cluster: Cluster;
-let kafka: Kafka;
+let brokers: ThreeBrokers;
+let kafka: Kafka | undefined;
+let producer: BatchProducer | undefined;
 let tail: Tail | undefined;
+let consumption: Consumption | undefined;
+
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'waypost-tail-'));
-  cluster = await startCluster(dir, 3);
-  const settings = loadSettings({
-    KAFKA_BROKERS: cluster.brokers,
-    WAYPOST_PARTITIONS: String(PARTITIONS),
-    WAYPOST_REPLICATION: '1',
-  });
-  kafka = await connectKafka(settings, { clientId: 'test', log: createLog('test', 'silent') });
+  brokers = await startThreeBrokers();
 }, 300_000);
-afterAll(async () => {
+
+afterEach(async () => {
   await tail?.stop();
-  await kafka.close();
-  await cluster.stop();
-  rmSync(dir, { recursive: true, force: true });
-});
+  await consumption?.stop(100);
+  await producer?.close(1_000);
+  await kafka?.close();
+  tail = consumption = producer = kafka = undefined;
+}, 60_000);
+
+afterAll(() => brokers.close(), 60_000);
+
+async function connect(prefix: string): Promise<[Kafka, BatchProducer]> {
+  const settings = loadSettings({
+    KAFKA_BROKERS: brokers.brokers,
+    WAYPOST_TOPIC_PREFIX: prefix,
+    WAYPOST_PARTITIONS: '3',
+    WAYPOST_REPLICATION: '3',
+  });
+  kafka = await connectKafka(settings, { clientId: 'test', log });
+  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  return [kafka, producer];
+}
 
 test('a tail is caught up only once all partitions are read, though some brokers have no records', async () => {
   // One partition is full and all others are empty: the leaders of empty partitions answer many times meanwhile.
-  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  await brokers.createTopic('spread.messages', [[1], [2], [3], [1], [2], [3]], 1);
+  const [on, writer] = await connect('spread.');
   const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };
-  await producer.send(Array.from({ length: RECORDS }, () => record));
+  await writer.send(Array.from({ length: RECORDS }, () => record));
   for (let round = 0; round < 3; round++) {
     let read = 0;
-    const onFatal = (error: unknown) => {
-      throw error;
-    };
     const onRecord = () => {
       read++;
     };
-    tail = await kafka.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
+    tail = await on.tail({ name: 'test', topic: 'messages', from: 'beginning', onRecord, onFatal });
     await tail.caughtUp(120_000);
     expect(read).toBe(RECORDS);
     // Without new records it stays caught up.
     await tail.caughtUp(60_000);
     await tail.stop();
-    tail = undefined;
   }
-  await producer.close(1_000);
 }, 400_000);
+
+test('while a partition has no leader, others are measured, and a tail that starts then reads it from the start time later', async () => {
+  // Given records of two times in each of three partitions, which have no second replica.
+  await brokers.createTopic('late.messages', [[1], [2], [3]], 1);
+  const [on, writer] = await connect('late.');
+  const write = (value: string, partitions = [0, 1, 2]) =>
+    writer.send(partitions.map((partition) => ({ topic: 'messages', key: null, value, partition })));
+  const accepted: number[] = [];
+  consumption = await on.consume({
+    ...{ group: 'test', topics: ['messages'], onFatal },
+    onRecord: (record) => {
+      accepted.push(record.timestampMs);
+      return 'accepted';
+    },
+  });
+  await write('old');
+  await eventually(() => expect(accepted).toHaveLength(3), { deadlineMs: RECOVERY_MS });
+  const since = 1 + Math.max(...accepted);
+  await eventually(() => expect(Date.now()).toBeGreaterThan(since));
+  await write('new');
+  await eventually(async () => expect(await lagOf('messages')).toBe(6), { deadlineMs: RECOVERY_MS });
+
+  // When the third broker is down, the lag of the others still grows, and the last known one of its partition stays.
+  await brokers.stopThird('late.config', 0);
+  await write('newer', [0, 1]);
+  await eventually(async () => expect(await lagOf('messages')).toBe(8), { deadlineMs: RECOVERY_MS });
+
+  // A tail that starts now reads the others.
+  const read: string[] = [];
+  tail = await on.tail({
+    ...{ name: 'test', topic: 'messages', from: { sinceMs: since, atMost: 1_000 }, onFatal },
+    onRecord: ({ partition, value }) => read.push(`${String(value)} ${String(partition)}`),
+  });
+  await tail.caughtUp(RECOVERY_MS);
+  expect(read.sort()).toEqual(['new 0', 'new 1', 'newer 0', 'newer 1']);
+
+  // When the broker returns, the tail reads its partition from the start time.
+  await brokers.startThird();
+  await eventually(() => expect(read).toHaveLength(5), { deadlineMs: RECOVERY_MS });
+  await write('newest', [2]);
+  await eventually(() => expect(read).toHaveLength(6), { deadlineMs: RECOVERY_MS });
+  expect(read.slice(4)).toEqual(['new 2', 'newest 2']);
+}, 600_000);
+
+async function lagOf(topic: string): Promise<number> {
+  const text = await renderMetrics(metrics);
+  const sample = new RegExp(`^waypost_consumer_lag{.*topic="${topic}".*} (\\d+)$`, 'm').exec(text);
+  return Number(sample?.[1] ?? 0);
+}

@@ -24,6 +24,7 @@ export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number
     end,
     asked,
     admin: {
+      fetchTopicMetadata: () => Promise.resolve({ topics: [{ name: topic, partitions: [{ partitionId: 0 }] }] }),
       fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: String(broker.end) }]),
     } as unknown as Admin,
     cluster: {
@@ -34,11 +35,12 @@ export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number
       findBroker: () =>
         Promise.resolve({
           fetch: async ({ topics }) => {
-            asked.push(Number(topics[0]?.partitions[0]?.fetchOffset));
+            const { partition = 0, fetchOffset } = topics[0]?.partitions[0] ?? {};
+            asked.push(Number(fetchOffset));
             await new Promise((resolve) => setTimeout(resolve, 10));
             const answer = broker.answers.length > 1 ? broker.answers.shift()! : broker.answers[0]!;
             if (answer instanceof Error) throw answer;
-            return responseOf(topic, answer);
+            return responseOf(topic, partition, answer);
           },
         }),
     },
@@ -48,10 +50,10 @@ export function faultyBroker(topic: string, answers: BrokerAnswer[], end: number
 
 const done = () => Promise.resolve();
 
-function responseOf(topicName: string, answer: Exclude<BrokerAnswer, Error>): FetchResponse {
+function responseOf(topicName: string, partition: number, answer: Exclude<BrokerAnswer, Error>): FetchResponse {
   if (answer === 'nothing') return { clientSideThrottleTime: 0, responses: [] };
   if ('throttledMs' in answer) return { clientSideThrottleTime: answer.throttledMs, responses: [] };
   const { highWatermark, next } = answer;
-  const partitions = [{ partition: 0, highWatermark: String(highWatermark), messages: [], next }];
+  const partitions = [{ partition, highWatermark: String(highWatermark), messages: [], next }];
   return { clientSideThrottleTime: 0, responses: [{ topicName, partitions }] };
 }

@@ -43,12 +43,12 @@ export class CountedCalls {
   }
 
   /**
-   * Remembers the calls before an offset, within the hour before its record.
+   * Remembers the calls before an offset, within the hour before its record. Stops when the partition is lost.
    * @returns the number of records read
    */
   async recall(
     kafka: Pick<Kafka, 'read' | 'ranges'>,
-    { partition, before, nowMs }: { partition: number; before: number; nowMs: number },
+    { partition, before, nowMs, isLost }: { partition: number; before: number; nowMs: number; isLost: () => boolean },
   ): Promise<number> {
     const range = await rangeOf(kafka, partition);
     if (!range || before <= range.low) return 0;
@@ -58,7 +58,7 @@ export class CountedCalls {
     const sinceMs = (next?.records[0]?.timestampMs ?? nowMs) - DEDUP_MS;
     const since = await rangeOf(kafka, partition, sinceMs);
     let records = 0;
-    for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end;) {
+    for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end && !isLost();) {
       const fetched = await kafka.read({ ...at, offset: from, until: end });
       // Retention has deleted them since.
       if (fetched.gone) break;
@@ -79,13 +79,13 @@ export class CountedCalls {
 export async function recallCalls(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
   engine: { calls: { live: CountedCalls; fill: CountedCalls }; meta: PartitionState },
-  { partition, now, log }: { partition: number; now: () => number; log: Log },
+  { partition, now, isLost, log }: { partition: number; now: () => number; isLost: () => boolean; log: Log },
 ): Promise<void> {
   const { calls, meta } = engine;
-  const at = { partition, nowMs: now() };
+  const at = { partition, nowMs: now(), isLost };
   let records = await calls.live.recall(kafka, { ...at, before: meta.live.next });
-  if (meta.fill) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
-  log.info({ partition, records, durationMs: now() - at.nowMs }, 'dedup.warmed');
+  if (meta.fill && !isLost()) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
+  if (!isLost()) log.info({ partition, records, durationMs: now() - at.nowMs }, 'dedup.warmed');
 }
 
 async function rangeOf(kafka: Pick<Kafka, 'ranges'>, partition: number, sinceMs?: number) {

@@ -102,7 +102,7 @@ export class PartitionProcessor {
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();
-      await recallCalls(this.options.kafka, parts.engine, this.options);
+      await recallCalls(this.options.kafka, parts.engine, { ...this.options, isLost: this.#isLost });
       await this.#catchUp(parts, end);
       while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
         if (!(await this.#round(parts))) await this.#waitForWork();

@@ -252,11 +252,13 @@ export class AssignedPartitions {
     this.#restoring.set(id, partition);
     while (this.#restoring.get(id) === partition) {
       try {
-        const end = (await readBounds(admin, topic)).get(number)?.high ?? 0;
+        const end = (await readBounds(admin, topic)).get(number)?.high;
         // Records older than the newest one read were read as well, or no longer exist.
         const newer = await admin.fetchTopicOffsetsByTimestamp(topic, (partition.newestAtMs ?? Date.now()) + 1);
-        const offset = Number(newer.find((found) => found.partition === number)?.offset ?? end);
+        const found = newer.find((each) => each.partition === number);
         if (this.#restoring.get(id) !== partition) return;
+        if (end === undefined || found === undefined) throw new Error(`partition ${number} of ${topic} has no leader`);
+        const offset = Number(found.offset);
         this.#restoring.delete(id);
         if (cut === 'ends_before' && end >= partition.offsets.next) {
           this.#keep(partition);

@@ -30,17 +30,19 @@ const MOST_LOOKED_UP = 24;
 /**
  * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over
  * processes are right; each member reports the number of partitions.
- * @param bounds by topic, without prefix, and partition
- * @returns by topic; undefined while the group is between two assignments
+ * @param bounds by topic, without prefix, and partition; the lag of a partition without bounds is not counted
+ * @returns by topic; undefined if no bounds are known, or the group is between two assignments
  */
 export async function readUnassignedLag(
   parts: Parts,
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ): Promise<Map<string, UnassignedLag> | undefined> {
   const { admin, groupId, prefix } = parts;
-  const view = await describeGroup(admin, groupId);
+  // Without names, the metadata would be that of all topics.
+  const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
   if (!view) return undefined;
-  const places = unreadPlaces(view, new Map([...bounds].map(([topic, { size }]) => [prefix + topic, size])));
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...bounds.keys()].map((topic) => prefix + topic) });
+  const places = unreadPlaces(view, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
   const result = new Map<string, UnassignedLag>();
   for (const { topic } of places) {
     const name = topic.slice(prefix.length);
@@ -56,7 +58,8 @@ export async function readUnassignedLag(
   }
   await Promise.all(
     waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, place, offset }) => {
-      const [unread, at] = [result.get(topic), await parts.appendedAt(place, offset)];
+      // The record of a partition that has no leader cannot be read.
+      const [unread, at] = [result.get(topic), await parts.appendedAt(place, offset).catch(() => undefined)];
       if (unread && at !== undefined) unread.oldestAtMs = Math.min(unread.oldestAtMs ?? at, at);
     }),
   );
@@ -75,7 +78,9 @@ async function findWaiting(
   }
   return places.flatMap((place) => {
     const topic = place.topic.slice(prefix.length);
-    const { low = 0, high = 0 } = bounds.get(topic)?.get(place.number) ?? {};
+    const known = bounds.get(topic)?.get(place.number);
+    if (known === undefined) return [];
+    const { low, high } = known;
     const offset = Math.max(low, committed.get(idOf(place)) ?? 0);
     return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
   });

@@ -1,5 +1,6 @@
 import { CountedCalls } from '../../../../services/audiences/profiles/counted-calls';
 import { decodeEvent, encodeEvent, type Incoming } from '../../../../services/audiences/repartition/event';
+import { type ReadAt } from '../../../../shared/kafka/port';
 import { callHash } from '../../../../shared/model/dedup-window';
 
 const HOUR_MS = 3_600_000;
@@ -30,4 +31,18 @@ test.each([
   ],
 ])('%s', (_, records, counted) => {
   expect(new CountedCalls().withoutCopies(records).map(({ offset }) => offset)).toEqual(counted);
+});
+
+test('reading back the calls stops when the partition is lost', async () => {
+  const read: number[] = [];
+  const kafka = {
+    ranges: () => Promise.resolve([{ partition: 3, low: 0, high: 10 }]),
+    read: ({ offset }: ReadAt) => {
+      read.push(offset);
+      return Promise.resolve({ records: [], next: offset + 1, end: 10, gone: false });
+    },
+  };
+  const isLost = () => read.length === 2;
+  await new CountedCalls().recall(kafka, { partition: 3, before: 10, nowMs: HOUR_MS, isLost });
+  expect(read).toEqual([0, 1]);
 });

@@ -2,6 +2,7 @@ import { type Admin } from 'kafkajs';
 import { idOf } from '../../../../shared/kafka/consumer/committed-offsets';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { type Bounds } from '../../../../shared/kafka/leader-retry';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
@@ -9,20 +10,26 @@ const PLACE = { topic: 't', number: 0 };
 const ID = idOf(PLACE);
 
 /** A member that owns the partition from its commit on. The log has the given bounds. */
-async function setUp(options: { committed?: number; log: { low: number; high: number } }) {
+async function setUp(options: { committed?: number; log: Bounds & { newer?: number; led?: boolean } }) {
   const membership = new Membership();
   const { committed = 5, log } = options;
   const ignore = () => undefined;
   const commands: string[] = [];
   const missed: [string, number][] = [];
+  let looks = 0;
   const admin = {
     fetchOffsets: () => {
       const partitions = [{ partition: 0, offset: String(committed), metadata: '' }];
       return Promise.resolve([{ topic: 't', partitions }]);
     },
-    fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: String(log.low), high: String(log.high) }]),
-    // The look-up of the new start takes longer than the round.
-    fetchTopicOffsetsByTimestamp: () => new Promise(ignore),
+    fetchTopicOffsets: () =>
+      Promise.resolve(log.led === false ? [] : [{ partition: 0, low: String(log.low), high: String(log.high) }]),
+    fetchTopicOffsetsByTimestamp: () => {
+      looks++;
+      // By default, the look-up of the new start takes longer than the round.
+      if (log.newer === undefined) return new Promise(ignore);
+      return Promise.resolve(log.led === false ? [] : [{ partition: 0, offset: String(log.newer) }]);
+    },
   } as unknown as Admin;
   const assigned = new AssignedPartitions({
     ...{ admin, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
@@ -35,7 +42,7 @@ async function setUp(options: { committed?: number; log: { low: number; high: nu
     expect(assigned.isOpen(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
-  return { membership, assigned, partition, commands, missed };
+  return { membership, assigned, partition, commands, missed, looks: () => looks };
 }
 
 test('a partition with a truncated log that moves to another member is claimed until its records are done', async () => {
@@ -52,6 +59,17 @@ test('a partition with a truncated log that moves to another member is claimed u
   partition.acknowledged(partition.commit(Infinity)!);
   assigned.letGo();
   expect(membership.draining.size).toBe(0);
+});
+
+test('a partition with a truncated log that has no leader starts at its new end once it has one, and not at 0', async () => {
+  const log = { low: 0, high: 10, newer: 8, led: true };
+  const { assigned, partition, commands, looks } = await setUp({ log });
+  log.led = false;
+  assigned.beginAgain(ID, partition, 'rewritten');
+  await eventually(() => expect(looks()).toBeGreaterThan(1));
+  expect([assigned.isOpen(ID), commands]).toEqual([false, []]);
+  log.led = true;
+  await eventually(() => expect(commands).toEqual(['seek 8']));
 });
 
 describe('deferred records that Kafka has deleted', () => {
