@@ -2,13 +2,10 @@ import './start-telemetry';
 import { openConfig } from '../../shared/config/reader';
 import { ConsumerHealth, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
-import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
-import { MESSAGES } from '../../shared/kafka/topics';
 import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
-import { Router } from './handler';
-import { observeRouter } from './telemetry';
+import { startRouter } from './start';
 
 /** The router turns messages into deliveries, one for each matching destination. */
 
@@ -36,18 +33,8 @@ run('router', log, async (onFatal) => {
     divert: true,
     lingerMs: GATHER_MS,
   });
-  const onRoom = () => health.consumption?.resume();
-  const onDecidable = () => health.consumption?.readDeferred();
-  const router = new Router({ config, producer, windowMs, now: Date.now, log, onRoom, onDecidable, onFatal });
-  observeRouter(router, () => health.consumption?.deferred ?? 0);
-  await warmDedupWindow(kafka, router, { name: 'router-recall', log, onFatal });
-  const consumption = (health.consumption = await kafka.consume({
-    group: 'router',
-    topics: [MESSAGES],
-    onRecord: router.onRecord.bind(router),
-    onRevoking: router.onRevoking.bind(router),
-    onFatal,
-  }));
+  const { consumption } = await startRouter({ kafka, config, producer, windowMs, log, onFatal });
+  health.consumption = consumption;
 
   return {
     async stop(deadlineMs) {

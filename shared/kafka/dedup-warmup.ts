@@ -12,7 +12,7 @@ const RECALL_DEADLINE_MS = 30_000;
 
 /** Fills the deduplication window. Never fails: the risk of a duplicate delivery does not prevent a start. */
 export async function warmDedupWindow(
-  kafka: Kafka,
+  kafka: Pick<Kafka, 'tail'>,
   reader: { warm(record: InRecord): void },
   options: { name: string; atMost?: number; log: Log; onFatal: (error: unknown) => void },
 ): Promise<void> {

@@ -8,7 +8,8 @@ import { StallClock } from '../../services/delivery/clock';
 import { Sender } from '../../services/delivery/http/client';
 import { Endpoints } from '../../services/delivery/endpoints';
 import { decide } from '../../services/router/decide';
-import { Router } from '../../services/router/handler';
+import { type Router } from '../../services/router/handler';
+import { startRouter } from '../../services/router/start';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
@@ -107,20 +108,13 @@ async function openControl() {
   return { config, producer, writer };
 }
 
-async function startRouter(): Promise<Router> {
+async function openRouter(): Promise<Router> {
   const kafka = late(await connect());
   const config = await openConfig(kafka, { name: 'router', log, onFatal });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  let consumption: Consumption | undefined = undefined;
-  const router = new Router({
-    ...{ config, producer, windowMs: 3_600_000, now: Date.now, log, onFatal },
-    onRoom: () => consumption?.resume(),
-    onDecidable: () => consumption?.readDeferred(),
-  });
-  const onRecord = router.onRecord.bind(router);
-  const reading = (consumption = await kafka.consume({ group: 'router', topics: [MESSAGES], onRecord, onFatal }));
+  const { router, consumption } = await startRouter({ kafka, config, producer, windowMs: 3_600_000, log, onFatal });
   closing.push(async () => {
-    await reading.stop(10_000);
+    await consumption.stop(10_000);
     await Promise.all([producer.close(1_000), config.stop()]);
   });
   return router;
@@ -203,7 +197,7 @@ test('calls arrive that the router reads before their source or destination, or 
   await control.writer.write('source', 'src_old', aSource({ id: 'src_old' }), { replaces: 0 });
   await control.writer.write('source', 'src_off', aSource({ id: 'src_off', enabled: false }), { replaces: 0 });
   await write(aDestination('dst_off', '/off-before', { sources: ['src_off'] }), 0);
-  const [router] = await Promise.all([startRouter(), withDelivery()]);
+  const [router] = await Promise.all([openRouter(), withDelivery()]);
 
   await control.writer.write('source', 'src_new', aSource({ id: 'src_new' }), { replaces: 0 });
   await write(aDestination('dst_of_new', '/source-made', isNew), 0);

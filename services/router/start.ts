@@ -1,0 +1,29 @@
+import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
+import { type Consumption, type Kafka } from '../../shared/kafka/port';
+import { MESSAGES } from '../../shared/kafka/topics';
+import { Router, type RouterOptions } from './handler';
+import { observeRouter } from './telemetry';
+
+interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable'> {
+  kafka: Pick<Kafka, 'consume' | 'tail'>;
+}
+
+/** Connects a router with its consumer, and joins the group. */
+export async function startRouter(options: Options): Promise<{ router: Router; consumption: Consumption }> {
+  const { kafka, log, onFatal } = options;
+  let consumption: Consumption | undefined = undefined;
+  const onRoom = () => consumption?.resume();
+  const onDecidable = () => consumption?.readDeferred();
+  const router = new Router({ ...options, now: Date.now, onRoom, onDecidable });
+  observeRouter(router, () => consumption?.deferred ?? 0);
+  await warmDedupWindow(kafka, router, { name: 'router-recall', log, onFatal });
+  const joined = await kafka.consume({
+    group: 'router',
+    topics: [MESSAGES],
+    onRecord: router.onRecord.bind(router),
+    onRevoking: router.onRevoking.bind(router),
+    onFatal,
+  });
+  consumption = joined;
+  return { router, consumption: joined };
+}
