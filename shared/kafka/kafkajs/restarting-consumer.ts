@@ -21,6 +21,8 @@ export class RestartingConsumer {
   #stopped = false;
   #crashed = false;
   #restarting = false;
+  /** the start of the current consumer; never fails */
+  #starting: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly options: {
@@ -53,13 +55,20 @@ export class RestartingConsumer {
     await this.#live();
   }
 
+  /** Disconnects, also a consumer that is just starting. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#current.disconnect();
+    await withTimeout(GOODBYE_MS, this.#starting);
   }
 
-  async #live(): Promise<void> {
-    const consumer = this.#current;
+  #live(): Promise<void> {
+    const live = this.#begin(this.#current);
+    this.#starting = live.catch(() => undefined);
+    return live;
+  }
+
+  async #begin(consumer: Consumer): Promise<void> {
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (consumer !== this.#current || this.#stopped) return;
       this.options.log.warn({ reason: messageOf(payload.error) }, 'consumer.crashed');
@@ -67,7 +76,9 @@ export class RestartingConsumer {
       if (!this.#restarting) void this.#restart();
     });
     await consumer.connect();
-    await this.options.live(consumer);
+    if (!this.#stopped) await this.options.live(consumer);
+    // `stop` may have disconnected it while it was connecting or joining.
+    if (this.#stopped) await consumer.disconnect();
   }
 
   /** Tries without end until the broker is back. */
@@ -81,14 +92,20 @@ export class RestartingConsumer {
       if (this.#stopped) return;
       this.#crashed = false;
       this.#current = this.options.make();
-      try {
-        await this.#live();
-      } catch (error) {
-        this.options.log.warn({ reason: messageOf(error) }, 'consumer.not_revived');
-        this.#crashed = true;
-      }
+      if (!(await this.#revive())) this.#crashed = true;
     }
     this.#restarting = false;
+  }
+
+  /** @returns false if another attempt is needed */
+  async #revive(): Promise<boolean> {
+    try {
+      await this.#live();
+      return true;
+    } catch (error) {
+      if (!this.#stopped) this.options.log.warn({ reason: messageOf(error) }, 'consumer.not_revived');
+      return this.#stopped;
+    }
   }
 
   async #disconnect(consumer: Consumer): Promise<void> {
