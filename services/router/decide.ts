@@ -9,7 +9,7 @@ import {
   windowStart,
   type Rejected,
 } from '../../shared/model/message-codec';
-import { route, type Routed } from '../../shared/model/route';
+import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
 import { filtersOf } from '../../shared/cel/filter';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
@@ -18,7 +18,7 @@ import { WEBHOOKS } from '../../shared/kafka/topics';
 
 /** Configuration that the decision depends on. */
 export interface Routing {
-  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
+  config: Pick<ConfigView, 'source' | 'destinationsOf' | 'unreadableDestinationsOf'>;
   /** time after acceptance in which a delivery is retried */
   windowMs: number;
 }
@@ -26,6 +26,8 @@ export interface Routing {
 export type Decision =
   | { kind: 'deliver'; records: OutRecord[]; filters: Filters }
   | { kind: 'dropped'; reason: 'no_destination' | 'blocked' | 'filtered'; filters: Filters }
+  /** a destination whose last record this process cannot read may want the message: the caller must wait for it */
+  | { kind: 'destination_unreadable' }
   /** not known here (yet): the caller must read `config` to its end before it drops the accepted message */
   | { kind: 'unknown_source' }
   /** permanently unreadable: the caller writes it to `messages.rejected` */
@@ -44,6 +46,11 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   const asked = filtersOf(message, connected.filters);
   const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, asked);
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
+  const unreadable = routing.config.unreadableDestinationsOf(head.sourceId);
+  if (unreadable.length > 0 && source.data.enabled && wantsWebhooks(message)) {
+    const routed = new Set(destinations.map(({ id }) => id));
+    if (unreadable.some((id) => !routed.has(id))) return { kind: 'destination_unreadable' };
+  }
   if (destinations.length === 0) {
     return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
   }

@@ -5,24 +5,25 @@ import { type Log } from '../../shared/telemetry/log';
 
 /**
  * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source whose last `config`
- * record this process cannot read, and messages beyond the bound while `config` is behind. Their offsets stay open, so
+ * record this process cannot read, or with such a destination, and messages beyond the bound while `config` is behind. Their offsets stay open, so
  * that no record is lost, and the partition continues with other sources. The router reads them again as soon as it can
  * decide them.
  */
 
 /** The reason why a message cannot be decided. */
-export type Doubt = 'source_unreadable' | 'config_behind';
+export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_behind';
 
 const LOG_EVERY_MS = 60_000;
 const MAX_LOGGED_SOURCES = 100;
 
 interface Options {
-  config: Pick<ConfigReader, 'isUnreadable' | 'onComplete'>;
+  config: Pick<ConfigReader, 'isUnreadable' | 'unreadableDestinationsOf' | 'onComplete'>;
   log: Log;
   onDecidable: () => void;
 }
 
 export class Deferrals {
+  /** the sources of messages that wait for a readable record */
   readonly #unreadable = new Set<string>();
   #behind = false;
   readonly #speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES);
@@ -36,8 +37,8 @@ export class Deferrals {
   }
 
   defer(record: OpenRecord, sourceId: string, doubt: Doubt): void {
-    if (doubt === 'source_unreadable') this.#unreadable.add(sourceId);
-    else this.#behind = true;
+    if (doubt === 'config_behind') this.#behind = true;
+    else this.#unreadable.add(sourceId);
     record.defer();
     if (this.#speaks(sourceId)) this.options.log.error({ source: sourceId, reason: doubt }, 'messages.deferred');
   }
@@ -52,7 +53,10 @@ export class Deferrals {
 
   #isDecidable(): boolean {
     if (this.#behind && this.hasRoom()) return true;
-    for (const id of this.#unreadable) if (!this.options.config.isUnreadable('source', id)) return true;
+    const { config } = this.options;
+    for (const id of this.#unreadable) {
+      if (!config.isUnreadable('source', id) && config.unreadableDestinationsOf(id).length === 0) return true;
+    }
     return false;
   }
 }

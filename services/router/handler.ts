@@ -40,7 +40,10 @@ import { drops, watchFilters, watchRouting } from './telemetry';
  * routed.
  */
 export interface RouterOptions {
-  config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'completeAt' | 'changes' | 'onComplete'>;
+  config: Pick<
+    ConfigReader,
+    'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf' | 'completeAt' | 'changes' | 'onComplete'
+  >;
   producer: BatchProducer;
   windowMs: number;
   now: () => number;
@@ -153,7 +156,7 @@ export class Router {
     const doubt = this.#doubt(met.head, decision, current);
     if (doubt === undefined) {
       this.#perform(met, decision);
-    } else if (doubt === 'source_unreadable' || this.#undecided.size >= MAX_WAITING) {
+    } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
       this.#deferrals.defer(met.record, met.head.sourceId, doubt);
     } else {
       // Copied, because a slice would keep the whole fetch in memory.
@@ -163,8 +166,9 @@ export class Router {
     return true;
   }
 
-  /** Returns why a message without a destination must not be dropped yet; undefined if it may be. */
+  /** Returns why a decision must not be performed yet, because a destination may want the message; undefined if it may. */
   #doubt({ sourceId }: MessageHeaders, decision: Decision, current: boolean): Doubt | undefined {
+    if (decision.kind === 'destination_unreadable') return decision.kind;
     if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
     const { config } = this.options;
     // A newer router can read the source, so its messages wait for that router.
@@ -176,6 +180,9 @@ export class Router {
 
   #perform(met: Incoming, decision: Decision): void {
     switch (decision.kind) {
+      // #doubt defers it.
+      case 'destination_unreadable':
+        return;
       case 'unknown_source':
         return this.#drop(met, 'unknown_source');
       case 'dropped':

@@ -70,7 +70,7 @@ export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Prom
     await tail.stop();
     throw error;
   }
-  open.add(tail);
+  open.set(tail, state);
   return follow(state, tail, following);
 }
 
@@ -80,13 +80,18 @@ interface Following {
   onComplete: (() => void)[];
 }
 
-const open = new Set<Tail>();
+const open = new Map<Tail, ConfigState>();
 const ageInfo = {
   name: 'waypost.config.age',
   help: 'Time since the process knew all of `config`; below 1 while Kafka answers. A record that would be dropped or cancelled waits for it. In ingest, router, delivery, audiences and control.',
   unit: 's',
 } as const;
-metrics.gauge(ageInfo, () => [...open].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })));
+metrics.gauge(ageInfo, () => [...open.keys()].map((tail) => ({ labels: {}, value: configAgeMs(tail) / 1_000 })));
+const unreadableInfo = {
+  name: 'waypost.config.unreadable',
+  help: 'Entries of `config` whose last record this process cannot read; `config.unreadable` in its log names them. In ingest, router, delivery, audiences and control.',
+};
+metrics.gauge(unreadableInfo, () => [...open.values()].map((state) => ({ labels: {}, value: state.unreadable })));
 
 function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
   return {
@@ -100,6 +105,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     destinationsOf: (sourceId) => state.destinationsOf(sourceId),
     list: (kind) => state.list(kind),
     isUnreadable: (kind, id) => state.isUnreadable(kind, id),
+    unreadableDestinationsOf: (sourceId) => state.unreadableDestinationsOf(sourceId),
     get changes() {
       return following.changes;
     },

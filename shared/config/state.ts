@@ -26,6 +26,9 @@ import { type ConfigView, type Entry } from './types';
 /** The format that this process writes, and the highest that it reads. */
 export const CONFIG_FORMAT = 1;
 
+const DESTINATION = configKey('destination', '');
+const NONE: readonly string[] = [];
+
 /** The result of applying a record. */
 export type ApplyResult =
   | { kind: 'applied'; record: ConfigRecord }
@@ -67,8 +70,8 @@ const shapes = {
 export class ConfigState implements ConfigView {
   readonly #held = new Map<string, Held>();
   readonly #unsettled = new Set<string>();
-  /** keys whose last record is unreadable */
-  readonly #unreadable = new Set<string>();
+  /** keys whose last record is unreadable, each with the sources of its destination as far as they are known */
+  readonly #unreadable = new Map<string, readonly string[]>();
   readonly #index = new ConfigIndex();
 
   /** Applies the next record of the log. Never throws. `value` null is a tombstone. */
@@ -76,7 +79,7 @@ export class ConfigState implements ConfigView {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
-      this.#unreadable.add(key);
+      this.#unreadable.set(key, [...sourcesIn(value), ...this.#sourcesOf(key)]);
       // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#held.has(key)) this.#unsettled.add(key);
       return parsed;
@@ -136,6 +139,24 @@ export class ConfigState implements ConfigView {
 
   isUnreadable(kind: Kind, id: string): boolean {
     return this.#unreadable.has(configKey(kind, id));
+  }
+
+  unreadableDestinationsOf(sourceId: string): readonly string[] {
+    if (this.#unreadable.size === 0) return NONE;
+    return [...this.#unreadable].flatMap(([key, sources]) => {
+      return key.startsWith(DESTINATION) && sources.includes(sourceId) ? [key.slice(DESTINATION.length)] : [];
+    });
+  }
+
+  /** Number of entries whose last record is unreadable. */
+  get unreadable(): number {
+    return this.#unreadable.size;
+  }
+
+  /** Returns the sources by the last readable record of a destination. */
+  #sourcesOf(key: string): readonly string[] {
+    const data = this.#held.get(key)?.record.data;
+    return data && 'sources' in data ? data.sources : NONE;
   }
 
   source(id: string): Entry<Source> | undefined {
@@ -207,6 +228,17 @@ function parse(key: string, value: string): Parsed {
     if (data.id !== id) return unreadable('its id and the id in its data differ');
   }
   return { record: json as ConfigRecord };
+}
+
+const connected = z.object({ data: z.object({ sources: z.array(z.string()) }) });
+
+/** Returns the sources that an unreadable record names where a destination has them. */
+function sourcesIn(value: string): readonly string[] {
+  try {
+    return connected.safeParse(JSON.parse(value)).data?.data.sources ?? NONE;
+  } catch {
+    return NONE;
+  }
 }
 
 function fieldsOf(error: z.ZodError): string {

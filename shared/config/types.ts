@@ -37,6 +37,11 @@ export interface ConfigView {
    * wrong.
    */
   isUnreadable(kind: Kind, id: string): boolean;
+  /**
+   * Returns the ids of unreadable destinations that may be connected to the source: by their last readable record, or by
+   * the part of the unreadable one that this process understands.
+   */
+  unreadableDestinationsOf(sourceId: string): readonly string[];
 }
 
 export interface ConfigReader extends ConfigView {

@@ -92,6 +92,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     destinationsOf: () => [],
     list: () => [],
     isUnreadable: () => false,
+    unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,
     onComplete: () => undefined,

@@ -123,6 +123,23 @@ describe('a record that only a newer Waypost can read', () => {
     expect(state.isUnreadable('destination', 'd')).toBe(false);
   });
 
+  it('connects its destination to the sources of the last readable record and to those that it names', () => {
+    const state = new ConfigState();
+    const asked = () => ['s', 't', 'u'].map((source) => state.unreadableDestinationsOf(source));
+    put(state, 1, aDestination('d', ['s']));
+    expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
+    state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}');
+    expect([asked(), state.unreadable]).toEqual([[['d'], ['d'], []], 1]);
+    put(state, 3, aDestination('d', ['u']), 1);
+    expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
+  });
+
+  it('connects its destination to no source if none is readable', () => {
+    const state = new ConfigState();
+    state.apply('destination:d', '{"format":1,');
+    expect([state.unreadableDestinationsOf('s'), state.unreadable]).toEqual([[], 1]);
+  });
+
   it('does not revive an older record that was ignored before', () => {
     const state = new ConfigState();
     put(state, 1, aDestination('d', ['s']));

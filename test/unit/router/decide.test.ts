@@ -20,11 +20,12 @@ const aDestination = (given: Partial<Destination> = {}): Destination => ({
   ...given,
 });
 
-const routing = (destinations: Destination[], known = source): Routing => ({
+const routing = (destinations: Destination[], known = source, unreadable: string[] = []): Routing => ({
   windowMs: WINDOW_MS,
   config: {
     source: (id) => (id === known.id ? { version: 1, data: known } : undefined),
     destinationsOf: () => destinations.map((data) => ({ version: 7, data })),
+    unreadableDestinationsOf: () => unreadable,
   },
 });
 
@@ -221,5 +222,28 @@ describe('the work that one message may cause', () => {
     expect(new Set(decision.filters.failed.map(({ reason }) => reason))).toEqual(
       new Set([expect.stringMatching(/^the work limit for one message is exceeded/)]),
     );
+  });
+});
+
+describe('a destination whose last record cannot be read', () => {
+  const off = { ...source, enabled: false };
+  const on = aDestination();
+  const other = aDestination({ id: 'd2' });
+  test.each<[string, Destination[], Source, object, string]>([
+    ['a message that it does not get by an earlier record waits', [other], source, {}, 'destination_unreadable'],
+    [
+      'a message that it was switched off for waits',
+      [aDestination({ enabled: false })],
+      source,
+      {},
+      'destination_unreadable',
+    ],
+    ['a message for no other destination waits', [], source, {}, 'destination_unreadable'],
+    ['a message that it gets by an earlier record is delivered', [on, other], source, {}, 'deliver'],
+    ['a message of a source that is off is dropped', [], off, {}, 'dropped'],
+    ['a message of a blocked event is dropped', [], { ...source, blockedEvents: ['e'] }, {}, 'dropped'],
+    ['a message that excludes webhooks is dropped', [], source, { integrations: { All: false } }, 'dropped'],
+  ])('%s', (_, destinations, known, over, kind) => {
+    expect(decide(head, value({ ...MESSAGE, ...over }), routing(destinations, known, ['d1'])).kind).toBe(kind);
   });
 });

@@ -39,6 +39,8 @@ function aRouter() {
       source: (id: string) => (sources.has(id) ? entry(sources.get(id)!) : undefined),
       destinationsOf: () => [...destinations.values()].map(entry),
       isUnreadable: (_: string, id: string) => unreadable.has(id),
+      unreadableDestinationsOf: (id: string) =>
+        id === 's1' ? [...unreadable].filter((name) => name.startsWith('d')) : [],
     }),
     producer: {
       send: (records) =>
@@ -389,6 +391,18 @@ describe('Router', () => {
       config.readToEnd(1);
       expect([done, deferred, router.held.count, state.decidable]).toEqual([[], [1], 0, 0]);
       unreadable.delete('s2');
+      config.readToEnd(1);
+      expect(state.decidable).toBe(1);
+    });
+
+    test('is left in Kafka while a destination that may want it cannot be read, and read again once it can', () => {
+      const { give, done, deferred, appends, unreadable, config, state } = aRouter();
+      unreadable.add('d2');
+      expect([give(1), give(2, unknown)]).toEqual(['accepted', 'accepted']);
+      config.readToEnd();
+      // A message of another source is decided.
+      expect([deferred, done, appends.length, state.decidable]).toEqual([[1], [2], 0, 0]);
+      unreadable.delete('d2');
       config.readToEnd(1);
       expect(state.decidable).toBe(1);
     });

@@ -17,6 +17,7 @@ async function setUp() {
   const config = Object.assign(fakeProgress(), {
     source: () => undefined,
     destinationsOf: () => [],
+    unreadableDestinationsOf: () => [],
     isUnreadable: () => true,
   });
   await startRouter({
