@@ -65,6 +65,17 @@ module.exports = {
       to: { pathNot: ['^console/', '^shared/(api|model)/', '^shared/cel/syntax', 'node_modules/', '\\.css$'] },
     },
     {
+      name: 'clients-load-no-schema',
+      comment: 'the page and the command line import only the types of the API, so that neither loads zod',
+      severity: 'error',
+      from: { path: '^(console|cli)/' },
+      to: {
+        path: '^shared/api/',
+        pathNot: '^shared/api/(access|client)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'tools-are-for-tests',
       comment: 'a tool may import anything; only tests import tools',
       severity: 'error',

@@ -3,14 +3,7 @@ import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
   {
-    ignores: [
-      'shared/api/operations.ts',
-      '**/dist/**',
-      '**/node_modules/**',
-      'deploy/kafka/target/**',
-      'coverage/**',
-      '.waypost/**',
-    ],
+    ignores: ['**/dist/**', '**/node_modules/**', 'deploy/kafka/target/**', 'coverage/**', '.waypost/**'],
   },
   js.configs.recommended,
   {

@@ -6,6 +6,9 @@ export type CallType = (typeof CALL_TYPES)[number];
 export const MESSAGE_TYPES = [...CALL_TYPES, 'delete'] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
+/** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
+export const MAX_ID_BYTES = 512;
+
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 

@@ -1,5 +1,5 @@
 import { isEmptyArray, isObject } from './parse-batch';
-import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from './message';
+import { CALL_TYPES, type CallType, type Json, type JsonObject, MAX_ID_BYTES, type Message } from './message';
 import { type CallFault, type CallFaultCode } from './rejected-calls';
 import { correctedTimeMs } from './client-clock';
 
@@ -22,8 +22,6 @@ export interface Surroundings {
 }
 
 const MAX_MESSAGE_ID_LENGTH = 99;
-/** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
-export const MAX_ID_BYTES = 512;
 const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
 
 /**

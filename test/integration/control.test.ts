@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
-import { ANSWERS } from '../../services/control/http/responses';
+import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
@@ -165,7 +165,7 @@ describe('a test send', () => {
       status: 'delivered',
       attempt: { n: 1, outcome: 'delivered', urls: [{ url: webhooks[0]!.id, outcome: 'delivered', status: 204 }] },
     });
-    expect(() => ANSWERS.Test.parse(answer.body)).not.toThrow();
+    expect(() => RESPONSES.Test.parse(answer.body)).not.toThrow();
     const [request] = sink.received('/ok');
     expect(request!.headers).toMatchObject({ 'x-key': 'value', 'webhook-id': answer.body.delivery });
     expect(request!.headers['x-signature']).toBe(

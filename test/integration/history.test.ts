@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ANSWERS } from '../../services/control/http/responses';
+import { RESPONSES } from '../../shared/api/operations';
 import { type RunningControl, startControl } from '../../services/control/server';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { connectKafka } from '../../shared/kafka/client';
@@ -112,7 +112,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
       { action: 'created', version: 1, kind: 'source', name: 'Site', by: { id: 'admin', role: 'admin' } },
     ]);
     expect(JSON.stringify(data)).not.toContain(made.writeKey);
-    expect(() => ANSWERS.Audit.parse({ data, next: null })).not.toThrow();
+    expect(() => RESPONSES.Audit.parse({ data, next: null })).not.toThrow();
   });
 
   it('catches up with events that were written while control was down', async () => {

@@ -29,7 +29,7 @@ export function RotateAlertsSecret({ alerts, etag, onRotated }: Props<Alerts> & 
 
 interface RotationProps {
   rotate: {
-    data: { data: { sharedSecret?: string } } | undefined;
+    data: { data: { sharedSecret?: string | undefined } } | undefined;
     error: Error | null;
     isPending: boolean;
     reset: () => void;

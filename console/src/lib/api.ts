@@ -1,6 +1,6 @@
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
-import { type Operations } from '../../../shared/api/operations';
+import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
 /** The control API for pages: cached reads, and changes that refresh them. */
 
@@ -60,11 +60,16 @@ export function useChange<N extends ChangeName>(
   });
 }
 
-type Kind = 'sources' | 'destinations' | 'audiences' | 'computed-traits';
-type EntryOf<K extends Kind> = Operations[`GET /${K}`]['answer']['data'][number];
+interface Entries {
+  sources: Source;
+  destinations: Destination;
+  audiences: Audience;
+  'computed-traits': ComputedTrait;
+}
+type Kind = keyof Entries;
 
 /** Reads all entries of a kind, up to a number that a person can choose from; undefined until then. */
-export function useAll<K extends Kind>(kind: K): EntryOf<K>[] | undefined {
+export function useAll<K extends Kind>(kind: K): Entries[K][] | undefined {
   return useQuery({ queryKey: [`GET /${kind}`, 'all'], queryFn: () => allOf(kind), staleTime: 10_000 }).data;
 }
 
@@ -76,13 +81,13 @@ export function useNames(kind: Kind): ReadonlyMap<string, string> {
 /** Longer lists are not useful to choose from. */
 const MAX_PAGES = 5;
 
-async function allOf<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {
-  const all: EntryOf<K>[] = [];
+async function allOf<K extends Kind>(kind: K): Promise<Entries[K][]> {
+  const all: Entries[K][] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = { limit: 200, ...(after !== undefined && { after }) };
     const { data } = await call<`GET /${Kind}`>(`GET /${kind}`, { query });
-    all.push(...(data.data as EntryOf<K>[]));
+    all.push(...(data.data as Entries[K][]));
     if (data.next === null) break;
     after = data.next;
   }

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { type Actor } from '../auth/identities';
-import { pageParameters } from '../http/query';
+import { type ALERT_STATES, type NOTICE_KINDS } from '../../../shared/api/alerts';
 
 /** A notice, as shown in the console and sent to the alert webhook. Pure. */
 
-export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 type NoticeKind = (typeof NOTICE_KINDS)[number];
-
-/** `none`: no alert is sent, for example without a URL for alerts; `due`: still to be sent */
-export const ALERT_STATES = ['none', 'due', 'sent'] as const;
 
 /** Times are ms since 1970. */
 export interface Notice {
@@ -37,18 +32,6 @@ export function noticeId(destination: string, kind: NoticeKind, mark: number): s
     .digest('base64url');
   return `ntc_${digest.slice(0, 22)}`;
 }
-
-const flag = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .meta({ type: 'boolean' });
-
-export const noticesQuery = pageParameters.extend({
-  destination: z.string().optional(),
-  kind: z.enum(NOTICE_KINDS).optional(),
-  open: flag.optional().meta({ description: 'true: ongoing notices; false: ended ones' }),
-  acknowledged: flag.optional(),
-});
 
 export function noticeView({ at, since, endedAt, acknowledged, ...notice }: Notice) {
   const iso = (ms: number) => new Date(ms).toISOString();

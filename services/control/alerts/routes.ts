@@ -12,8 +12,8 @@ import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag, requireMatch } from '../http/preconditions';
-import { decodeCursor, encodeCursor } from '../http/query';
+import { etag, requireMatch } from '../http/entry-patch';
+import { decodeCursor, encodeCursor } from '../http/paging';
 import { rotateSecret } from '../destinations/secrets';
 
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */

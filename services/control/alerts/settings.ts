@@ -1,43 +1,19 @@
-import { z } from 'zod';
 import { type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { MAX_WEBHOOKS, sharedSecret, webhook } from '../destinations/schema';
+import { mergePatch } from '../http/entry-patch';
+import { parseBody } from '../http/validate';
+import { durationText } from '../../../shared/api/fields';
 import { destinationView } from '../destinations/model';
-import { durationField, durationText, parseBody, switchOffAfter } from '../http/fields';
-import { mergePatch } from '../http/merge-patch';
 import { secretsNow } from '../destinations/secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
+import { alertsBody } from '../../../shared/api/alerts';
 
 /**
  * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure except for the
  * randomness of encryption; ids and the time are arguments.
  */
-
-const SECOND_MS = 1_000;
-const DEFAULT_TEXT = {
-  failingFor: durationText(DEFAULT_ALERTS.failingForMs),
-  deadLettersEvery: durationText(DEFAULT_ALERTS.deadLettersEveryMs),
-};
-
-export const alertsSchema = z.strictObject({
-  enabled: z.boolean().default(true).meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
-  webhooks: z.array(webhook).max(MAX_WEBHOOKS).default([]).meta({
-    description:
-      'URLs for alerts, as in a destination. An alert is delivered when the first one accepts it. Empty: notices only',
-  }),
-  sharedSecret: sharedSecret.optional(),
-  failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
-    description: 'A destination is failing after this long with failures and without a success',
-  }),
-  deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
-    description: 'At most one dead-letter alert per destination in this time',
-  }),
-  switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Switch destinations off after failing for this long, such as 5d. Omit or 0s: never',
-  }),
-});
 
 export interface AlertsMaking {
   now: Date;
@@ -64,7 +40,7 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
   const stored = openWebhooks(before, encryptor);
-  const fields = parseBody(alertsSchema, merged, webhookErrors(merged, stored));
+  const fields = parseBody(alertsBody, merged, webhookErrors(merged, stored));
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;
   const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);

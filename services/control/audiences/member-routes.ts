@@ -1,13 +1,12 @@
 import { type Request, type Response } from 'express';
-import { type z } from 'zod';
 import { Problem } from '../http/problem';
-import { type membersQuery } from './schema';
+import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { upload, withUpload } from './upload';
 import { type HandlersOf } from '../http/mount';
 import { type Place } from './member-pages';
-import { decodeAnyCursor, encodeCursor } from '../http/query';
+import { type Query } from '../../../shared/api/operations';
 
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
@@ -49,7 +48,7 @@ export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences
 
 interface ShowCall {
   id: string;
-  query: z.output<typeof membersQuery>;
+  query: Query<'GET /audiences/{id}/members'>;
   res: Response;
 }
 

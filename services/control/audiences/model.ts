@@ -6,9 +6,10 @@ import { type Json } from '../../../shared/model/message';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type FieldError, pointer } from '../http/problem';
-import { audienceSchema, computedTraitSchema, previewSchema } from './schema';
-import { durationText, parseBody } from '../http/fields';
-import { mergePatch } from '../http/merge-patch';
+import { mergePatch } from '../http/entry-patch';
+import { parseBody } from '../http/validate';
+import { audienceBody, computedTraitBody, previewBody } from '../../../shared/api/audiences';
+import { durationText } from '../../../shared/api/fields';
 
 /** Validates changes of audiences and computed traits, and builds their API views. Pure. */
 
@@ -37,7 +38,7 @@ export interface Made<T> {
 
 /** @throws Problem `invalid_fields` */
 export function createAudience(body: unknown, making: Making): Made<Audience> {
-  const fields = parseBody(audienceSchema, body, audienceErrors(body, making));
+  const fields = parseBody(audienceBody, body, audienceErrors(body, making));
   const { destinations, syncEvery, ...rest } = fields;
   return { data: { ...begun(rest.name, making), ...defined(rest), syncEveryMs: syncEvery }, destinations };
 }
@@ -57,7 +58,7 @@ export function patchAudience(before: Audience, connected: string[], patch: Json
       detail: 'cannot be added or removed. Create a new audience instead',
     });
   }
-  const { destinations, syncEvery, ...rest } = parseBody(audienceSchema, body, errors);
+  const { destinations, syncEvery, ...rest } = parseBody(audienceBody, body, errors);
   const { condition: _, sources: __, ...kept } = before;
   const data = { ...kept, ...defined(rest), syncEveryMs: syncEvery, updatedAt: making.now.toISOString() };
   return { data: countedAnew(before, data, making), destinations };
@@ -65,7 +66,7 @@ export function patchAudience(before: Audience, connected: string[], patch: Json
 
 /** @throws Problem `invalid_fields` */
 export function createTrait(body: unknown, making: Making): Made<ComputedTrait> {
-  const fields = parseBody(computedTraitSchema, body, traitErrors(body, making));
+  const fields = parseBody(computedTraitBody, body, traitErrors(body, making));
   const { destinations, syncEvery, window, ...rest } = fields;
   const windowed = window === undefined ? {} : { windowMs: window };
   return {
@@ -89,7 +90,7 @@ export function patchTrait(
   });
   const body = mergePatch(now, patch);
   const { destinations, syncEvery, window, ...rest } = parseBody(
-    computedTraitSchema,
+    computedTraitBody,
     body,
     traitErrors(body, making, before),
   );
@@ -100,10 +101,10 @@ export function patchTrait(
 }
 
 /** @throws Problem `invalid_fields`, as for a new audience */
-export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewSchema> {
+export function readPreview(body: unknown, known: Pick<Known, 'sourceExists'>): z.output<typeof previewBody> {
   const { condition, sources } = fieldsOf(body);
   const errors = [...conditionErrors(condition), ...unknownIds('sources', sources, (id) => known.sourceExists(id))];
-  return parseBody(previewSchema, body, errors);
+  return parseBody(previewBody, body, errors);
 }
 
 /** Returns the source that sends a definition's calls to receivers. */

@@ -1,14 +1,12 @@
 import { type Response } from 'express';
-import { type z } from 'zod';
 import { isMessageSource } from './definition-entries';
-import { type sizesQuery } from './schema';
+import { decodeCursor, encodeCursor, type PageQuery } from '../http/paging';
 import { readPreview } from './model';
 import { type ControlContext } from '../context';
 import { listSyncs, sizesOf } from './store';
 import { type HandlersOf } from '../http/mount';
 import { BASE } from '../http/paths';
-import { type PageQuery } from '../http/preconditions';
-import { decodeCursor, encodeCursor } from '../http/query';
+import { type Query } from '../../../shared/api/operations';
 
 /** Routes of previews, sync history and sizes. */
 
@@ -46,7 +44,15 @@ export function pastHandlers({ entries, history, now }: ControlContext, kind: Ki
         next: found.length > limit && last ? encodeCursor(last.bucket, id) : null,
       });
     },
-    sizes: async ({ id: asked, query, res }: { id: string; query: z.output<typeof sizesQuery>; res: Response }) => {
+    sizes: async ({
+      id: asked,
+      query,
+      res,
+    }: {
+      id: string;
+      query: Query<'GET /audiences/{id}/sizes'>;
+      res: Response;
+    }) => {
       const { id } = entries.get(kind, asked).data;
       const { from, to = now().getTime() } = query;
       const span = { fromMs: from ?? to - DAY_MS, toMs: to };

@@ -16,7 +16,8 @@ import {
 import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { type HandlersOf } from '../http/mount';
-import { etag, page, type PageQuery } from '../http/preconditions';
+import { etag } from '../http/entry-patch';
+import { page, type PageQuery } from '../http/paging';
 import { pastHandlers, previewHandlers } from './preview-routes';
 import { showMembers, uploadHandlers } from './member-routes';
 

@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { type ControlContext } from '../context';
 import { recordAudit } from './store';
-import { type Act } from '../http/operation';
+import { type Act } from '../../../shared/api/operation';
 import { type Actor } from '../auth/identities';
 
 /**

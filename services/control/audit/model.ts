@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { isEncrypted } from '../../../shared/config/encryption';
 import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { durationText } from '../http/fields';
-import { pageParameters } from '../http/query';
+import { durationText } from '../../../shared/api/fields';
 import { type Actor } from '../auth/identities';
+import { type Action } from '../../../shared/api/operation';
 
 /**
  * Describes a change of `config` for the audit trail. The note is a header of the record. All fields are compared; of a
@@ -17,31 +16,6 @@ export interface Change {
   from: Json;
   to: Json;
 }
-
-/** Subjects of acts. They are not entries of `config`. */
-export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
-export type ActKind = (typeof ACT_KINDS)[number];
-export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
-
-/** The first three are changes of entries; the others are acts (audit-actions.ts). */
-export const ACTIONS = [
-  'created',
-  'changed',
-  'deleted',
-  'cancelled',
-  'resumed',
-  'replayed',
-  'tested',
-  'acknowledged',
-] as const;
-export type Action = (typeof ACTIONS)[number];
-
-/** Query parameters of the audit trail. */
-export const auditQuery = pageParameters.extend({
-  kind: z.enum(AUDIT_KINDS).optional(),
-  entry: z.string().optional().meta({ description: "The entry's id" }),
-  by: z.string().optional().meta({ description: 'The id of the token. `admin`: the token in the settings' }),
-});
 
 export interface AuditNote {
   by: Actor;

@@ -1,15 +1,8 @@
 import { type ControlContext } from '../context';
-import { ACT_KINDS } from './model';
-import { auditId, type AuditRow, listAudit } from './store';
+import { isChange } from '../../../shared/api/audit';
+import { auditId, listAudit } from './store';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/query';
-
-const ACTS: ReadonlySet<string> = new Set(ACT_KINDS);
-
-/** Returns whether a row is a change of an entry of `config`. */
-function isChange({ kind, action }: Pick<AuditRow, 'kind' | 'action'>): boolean {
-  return !ACTS.has(kind) && action !== 'tested';
-}
+import { decodeCursor, encodeCursor } from '../http/paging';
 
 /** /api/v1/audit */
 export function auditHandlers({ history }: ControlContext): HandlersOf<'audit'> {

@@ -2,9 +2,9 @@ import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { type Access, isOverTls, isSameOrigin, requireUnexpired, sessionCookie, sessionOf } from './authenticate';
 import { type Identity } from './identities';
-import { sessionSchema } from './responses';
+import { parseBody } from '../http/validate';
+import { sessionBody } from '../../../shared/api/tokens';
 import { SESSION_MS } from './sessions';
-import { parseBody } from '../http/fields';
 import { type Call, type HandlersOf } from '../http/mount';
 
 /** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
@@ -37,7 +37,7 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
   if (host === undefined || (req.get('origin') !== undefined && !isSameOrigin(req))) {
     throw new Problem('forbidden', 'Only a page of this host can start a session');
   }
-  const { token } = parseBody(sessionSchema, call.body);
+  const { token } = parseBody(sessionBody, call.body);
   const identity = access.identities.ofToken(token);
   if (!identity) throw new Problem('unauthorized', 'Unknown or revoked token');
   requireUnexpired(identity, now.getTime());

@@ -5,7 +5,7 @@ import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { Problem } from '../http/problem';
 import { auditNote } from '../audit/model';
 import { type Actor } from '../auth/identities';
-import { requireMatch } from '../http/preconditions';
+import { requireMatch } from '../http/entry-patch';
 
 /** Changes entries of `config`, one change at a time: read, decide, write, and only then respond. */
 

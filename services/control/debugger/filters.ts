@@ -1,65 +1,21 @@
-import { z } from 'zod';
-import { CALL_TYPES, type Message } from '../../../shared/model/message';
+import { type z } from 'zod';
+import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { compileExpression } from '../../../shared/cel/compile';
-import { mistakeText } from '../../../shared/cel/syntax';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type Entry } from './buffer';
-import { parseBody } from '../http/fields';
-import { pageParameters } from '../http/query';
+import { parseBody } from '../http/validate';
+import { trialBody } from '../../../shared/api/events';
 
 /**
  * Filters of events: the query parameters of the debugger, and conditions, which are checked and tried on recent events
  * before anything depends on them.
  */
 
-const MAX_TRIED = 500;
 /** A person waits for the result, and other requests for control. The remaining events are not tried. */
 const TRY_MS = 250;
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
-
-export const filterText = z
-  .string()
-  .superRefine((text, ctx) => {
-    const found = compileExpression(text, 'filter');
-    if (found.kind === 'expression') return;
-    ctx.addIssue({ code: 'custom', message: mistakeText(found) });
-  })
-  .meta({
-    description:
-      'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
-    maxLength: 2_000,
-  });
-
-export const tryFilterSchema = z.strictObject({
-  filter: z.string().meta({ description: 'The condition to evaluate' }),
-  sources: z
-    .array(z.string())
-    .max(1_000)
-    .optional()
-    .meta({ description: 'Only events of these sources. Omit for all' }),
-  limit: z
-    .int()
-    .min(1)
-    .max(MAX_TRIED)
-    .default(50)
-    .meta({ description: 'Maximum number of accepted events, newest first' }),
-});
-
-const text = z.string().min(1).max(500);
-
-export const streamQuery = z.strictObject({
-  source: text.optional(),
-  type: z.enum([...CALL_TYPES, 'delete']).optional(),
-  user: text.optional().meta({ description: 'userId or anonymousId' }),
-  accepted: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .optional()
-    .meta({ description: 'true: only accepted events; false: only rejected ones' }),
-});
-export const eventsQuery = streamQuery.extend(pageParameters.shape);
 
 /** A filter and the events to try it on. */
 export interface Trial {
@@ -70,8 +26,8 @@ export interface Trial {
 }
 
 /** @throws Problem `invalid_fields`; a mistake in the filter is part of the result */
-export function readTrial(body: unknown): z.output<typeof tryFilterSchema> {
-  return parseBody(tryFilterSchema, body);
+export function readTrial(body: unknown): z.output<typeof trialBody> {
+  return parseBody(trialBody, body);
 }
 
 /** Returns the result of the filter for each event, or the place of its mistake. */

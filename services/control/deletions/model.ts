@@ -1,35 +1,16 @@
-import { z } from 'zod';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Source } from '../../../shared/model/config';
-import { MAX_ID_BYTES } from '../../../shared/model/normalize';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES } from '../../../shared/kafka/topics';
-import { invalidFields, parseBody } from '../http/fields';
+import { invalidFields, parseBody } from '../http/validate';
 import { type Deletion } from './store';
-import { pageParameters } from '../http/query';
+import { deletionBody } from '../../../shared/api/deletions';
 
 /** Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are arguments. */
 
-const MAX_USERS = 5_000;
 const MAX_MESSAGES = 50_000;
-
-const ids = z
-  .array(
-    z
-      .string()
-      .min(1)
-      .refine((id) => Buffer.byteLength(id) <= MAX_ID_BYTES, `must have at most ${MAX_ID_BYTES} bytes of UTF-8`),
-  )
-  .max(MAX_USERS);
-
-export const deletionSchema = z.strictObject({
-  userIds: ids.optional().meta({ description: 'Required without `anonymousIds`' }),
-  anonymousIds: ids.optional().meta({ description: 'Ids of visitors. Removes what they sent without a `userId`' }),
-  sources: z.array(z.string()).min(1).optional().meta({ description: 'Ids of sources. Omit for all' }),
-});
-export const deletionsQuery = pageParameters;
 
 export interface Wanted {
   users: string[];
@@ -45,7 +26,7 @@ export interface Wanted {
  * @throws Problem `invalid_fields`
  */
 export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 'list' | 'destinationsOf'>): Wanted {
-  const { userIds = [], anonymousIds = [], sources } = parseBody(deletionSchema, body);
+  const { userIds = [], anonymousIds = [], sources } = parseBody(deletionBody, body);
   if (userIds.length + anonymousIds.length === 0) {
     throw invalidFields([
       { pointer: pointer(['userIds']), detail: 'needs at least one of `userIds` and `anonymousIds`' },

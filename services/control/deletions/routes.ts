@@ -5,7 +5,7 @@ import { type ControlContext } from '../context';
 import { type Deletion, getDeletion, listDeletions } from './store';
 import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/query';
+import { decodeCursor, encodeCursor } from '../http/paging';
 
 /** Messages in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;

@@ -1,30 +1,11 @@
-import { z } from 'zod';
 import { type Destination } from '../../../shared/model/config';
-import { MESSAGE_TYPES } from '../../../shared/model/message';
-import { type DeliveryRow, STATUSES, type Try } from '../history/delivery-row';
+import { type DeliveryRow, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
-import { pageParameters, timeParameter } from '../http/query';
+import { type Query } from '../../../shared/api/operations';
 
 /** Filters of deliveries and their API views. Pure. */
 
-const text = z.string().min(1).max(500);
-/** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
-const MAX_USER_CHARACTERS = 8_000;
-
-/** Filters of deliveries. The scope of a replay uses the same words. */
-export const deliveryFilter = z.strictObject({
-  destination: text.optional(),
-  source: text.optional(),
-  status: z.enum(STATUSES).optional(),
-  message: text.optional().meta({ description: "The message's id" }),
-  user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
-  type: z.enum(MESSAGE_TYPES).optional(),
-  since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
-  until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
-});
-export const deliveriesQuery = deliveryFilter.extend(pageParameters.shape);
-
-export function filterOf(query: z.output<typeof deliveryFilter>): Filter {
+export function filterOf(query: Query<'GET /deliveries'>): Filter {
   const { destination, source, status, message, user, type, since, until } = query;
   return { destination, source, status, message, user, type, since, until };
 }

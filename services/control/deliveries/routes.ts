@@ -6,7 +6,7 @@ import { type ControlContext } from '../context';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/query';
+import { decodeCursor, encodeCursor } from '../http/paging';
 import { heldDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/scope';
 import { openWebhooks } from '../destinations/webhooks';

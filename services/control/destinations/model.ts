@@ -1,12 +1,15 @@
-import { type z } from 'zod';
+import { z } from 'zod';
+import { compileExpression } from '../../../shared/cel/compile';
+import { mistakeText } from '../../../shared/cel/syntax';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
-import { destinationSchema } from './schema';
-import { durationText, parseBody } from '../http/fields';
-import { mergePatch } from '../http/merge-patch';
+import { mergePatch } from '../http/entry-patch';
+import { parseBody } from '../http/validate';
+import { destinationBody } from '../../../shared/api/destinations';
+import { durationText } from '../../../shared/api/fields';
 import { secretsNow } from './secrets';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 
@@ -23,8 +26,14 @@ export interface Making {
   sourceExists: (id: string) => boolean;
 }
 
+const filter = z.string().superRefine((text, ctx) => {
+  const found = compileExpression(text, 'filter');
+  if (found.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(found) });
+});
+/** The body with its filter compiled, in the same order of fields, so that one response names every bad field. */
+const destinationFields = destinationBody.extend({ filter: filter.optional() });
 /** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
-const withoutWebhooks = destinationSchema.partial({ webhooks: true });
+const withoutWebhooks = destinationFields.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;
 
 /** @throws Problem `invalid_fields` */
@@ -32,7 +41,7 @@ export function createDestination(body: unknown, making: Making): Destination {
   // As in a patch, null means absent.
   const given = mergePatch({}, (body ?? {}) as Json);
   const errors = [...sourceErrors(given, making), ...webhookErrors(given, [])];
-  const fields = parseBody(destinationSchema, given, errors);
+  const fields = parseBody(destinationFields, given, errors);
   return assemble(fields, undefined, making);
 }
 
@@ -40,7 +49,7 @@ export function createDestination(body: unknown, making: Making): Destination {
 export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
   const merged = mergePatch(patchable(before, making), patch);
   const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.encryptor))];
-  const fields = parseBody(has(patch, 'webhooks') ? destinationSchema : withoutWebhooks, merged, errors);
+  const fields = parseBody(has(patch, 'webhooks') ? destinationFields : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
   if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
   return after;

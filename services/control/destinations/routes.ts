@@ -10,10 +10,12 @@ import { createDestination, destinationView, type Making, patchDestination } fro
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag, page } from '../http/preconditions';
-import { destinationJsonSchema } from './schema';
+import { etag } from '../http/entry-patch';
+import { page } from '../http/paging';
 import { rotateSecret } from './secrets';
 import { tried } from '../debugger/filter-routes';
+import { z } from 'zod';
+import { destinationBody } from '../../../shared/api/destinations';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
@@ -111,7 +113,7 @@ export function catalogHandlers(): HandlersOf<'catalog'> {
         type: 'webhooks',
         name: 'Webhooks',
         description: 'Sends each message as a signed HTTP POST to up to five URLs',
-        settings: destinationJsonSchema(),
+        settings: z.toJSONSchema(destinationBody, { io: 'input', unrepresentable: 'any' }),
       },
     ],
     next: null,

@@ -1,23 +1,13 @@
-import { z } from 'zod';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type EncryptedSecrets } from '../../../shared/model/config';
 import { pointer, Problem } from '../http/problem';
-import { sharedSecret } from './schema';
-import { invalidFields, overlap, parseBody } from '../http/fields';
+import { invalidFields, parseBody } from '../http/validate';
+import { rotateSecretBody } from '../../../shared/api/webhooks';
 
 /**
  * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature` holds one signature,
  * and changes at `switchAt`, by default the end of the overlap.
  */
-
-export const rotateSecretSchema = z.strictObject({
-  sharedSecret: sharedSecret.optional(),
-  overlap,
-  switchAt: z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
-    .optional()
-    .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
-});
 
 /** Returns the secrets without expired ones. */
 export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
@@ -42,7 +32,7 @@ export function rotateSecret(
   made: { secret: string; now: Date; encryptor: Encryptor },
 ): Rotated {
   const { now, encryptor } = made;
-  const fields = parseBody(rotateSecretSchema, body);
+  const fields = parseBody(rotateSecretBody, body);
   const before = secretsNow(destination.secrets, now);
   if (before?.previous && fields.overlap > 0) {
     throw new Problem(

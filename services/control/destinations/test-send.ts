@@ -1,32 +1,17 @@
-import { z } from 'zod';
 import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/attempt-events';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
-import { CALL_TYPES, type CallType, type Json, type JsonObject, type Message } from '../../../shared/model/message';
+import { type CallType, type JsonObject, type Message } from '../../../shared/model/message';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
-import { parseBody } from '../http/fields';
+import { parseBody } from '../http/validate';
+import { testBody } from '../../../shared/api/destinations';
 
 /** The sample message of a test, its record, and the result of its events. Pure: ids and the time are arguments. */
 
 /** Replaces the source id, since a test has no source. */
 const TEST_SOURCE = 'test';
-
-const text = z.string().min(1).max(200);
-/** Any JSON object: the body was parsed from JSON. */
-const object = z.record(z.string(), z.custom<Json>());
-
-export const testSchema = z.strictObject({
-  type: z.enum(CALL_TYPES).default('track'),
-  userId: text.default('test-user'),
-  event: text.optional(),
-  name: text.optional(),
-  groupId: text.optional(),
-  previousId: text.optional(),
-  properties: object.optional(),
-  traits: object.optional(),
-});
 
 const SAMPLES: Record<CallType, Partial<Message>> = {
   identify: { traits: { email: 'test@example.com', plan: 'trial' } },
@@ -40,7 +25,7 @@ const SAMPLES: Record<CallType, Partial<Message>> = {
 /** @throws Problem `invalid_fields` */
 export function sampleMessage(body: unknown, made: { messageId: string; now: Date }): Message {
   const at = made.now.toISOString();
-  const { type, ...given } = parseBody(testSchema, body);
+  const { type, ...given } = parseBody(testBody, body);
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Message>;
   const context: JsonObject = { library: { name: 'waypost-test', version: '1' } };
   return { ...SAMPLES[type], ...set, type, messageId: made.messageId, timestamp: at, receivedAt: at, context };

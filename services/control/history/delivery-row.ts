@@ -5,6 +5,7 @@ import {
   REPLAYED,
   type UrlAttempt,
 } from '../../../shared/model/attempt-events';
+import { type DeliveryStatus } from '../../../shared/api/deliveries';
 import { type MessageType } from '../../../shared/model/message';
 import { storedId } from './stored-user-id';
 
@@ -15,9 +16,6 @@ import { storedId } from './stored-user-id';
  * then hop) than the row's changes no status, a repeated event changes nothing, and `delivered` is final: later events
  * only add attempts.
  */
-
-export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
-export type Status = (typeof STATUSES)[number];
 
 /** One attempt. `n` restarts with each replay. */
 export interface Try {
@@ -41,7 +39,7 @@ export interface DeliveryRow {
   userId: string | null;
   /** as stored; null if `userId` is set */
   anonymousId: string | null;
-  status: Status;
+  status: DeliveryStatus;
   /** why it waits or ended */
   reason: string | null;
   expiresAt: number;
@@ -115,7 +113,7 @@ function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
   return event.replay < row.replay || (event.replay === row.replay && event.hop < row.hop);
 }
 
-function statusOf(event: DeliveryEvent): Status {
+function statusOf(event: DeliveryEvent): DeliveryStatus {
   switch (event.kind) {
     case 'attempt':
       if (event.outcome === 'delivered') return 'delivered';
@@ -128,7 +126,7 @@ function statusOf(event: DeliveryEvent): Status {
   }
 }
 
-function reasonOf(event: DeliveryEvent, status: Status): string | null {
+function reasonOf(event: DeliveryEvent, status: DeliveryStatus): string | null {
   if (status === 'delivered') return null;
   // A test send is tried once, and has no later events.
   return event.reason ?? (status === 'dead' ? 'rejected' : null);

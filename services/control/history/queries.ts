@@ -1,6 +1,7 @@
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
-import { type DeliveryRow, type Status } from './delivery-row';
+import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type DeliveryRow } from './delivery-row';
 import { storedIds } from './stored-user-id';
 
 /** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */
@@ -8,7 +9,7 @@ import { storedIds } from './stored-user-id';
 export interface Filter {
   destination?: string | undefined;
   source?: string | undefined;
-  status?: Status | undefined;
+  status?: DeliveryStatus | undefined;
   message?: string | undefined;
   user?: string | undefined;
   type?: string | undefined;

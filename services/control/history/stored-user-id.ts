@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { MAX_ID_BYTES } from '../../../shared/model/normalize';
+import { MAX_ID_BYTES } from '../../../shared/model/message';
 
 /**
  * Converts a user id to its stored form. Pure.

@@ -1,17 +1,15 @@
 import { type Request, type RequestHandler, type Response } from 'express';
-import { type z } from 'zod';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { methodNotAllowed, noSuchPath, Problem } from './problem';
 import { type AuditContext, auditAction } from '../audit/audit-actions';
 import { type Access, credentialsOf, identify } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
-import { hasRight, mayAct } from '../auth/rights';
+import { parseQuery } from './validate';
+import { type ACCESS, hasRight, mayAct, type Method, type OperationId, rightsFor } from '../../../shared/api/access';
+import { operationOf, type Query } from '../../../shared/api/operations';
 import { readJson } from './json-body';
-import { type Method } from './operation';
-import { type OperationId, operationOf, type OPERATIONS, rightsFor } from './operations';
 import { findPath, isApi, type Path } from './paths';
-import { parseQuery } from './query';
 
 /**
  * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token
@@ -19,10 +17,7 @@ import { parseQuery } from './query';
  * calls the handler. Nothing outside the table is served below `/api`.
  */
 
-type Query<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { query: infer S extends z.ZodType }
-  ? z.output<S>
-  : undefined;
-type Open<Id extends OperationId> = (typeof OPERATIONS)[Id] extends { role: 'none' } ? true : false;
+type Open<Id extends OperationId> = (typeof ACCESS)[Id] extends { role: 'none' } ? true : false;
 
 /** The input of a handler. It also serves as the `At` of `entries.change`. */
 export interface Call<Id extends OperationId = OperationId> {

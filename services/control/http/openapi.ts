@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { type AnswerName, ANSWERS } from './responses';
+import { OPERATION_IDS, type OperationId, RIGHTS, rightsFor } from '../../../shared/api/access';
+import { operationOf, type ResponseName, RESPONSES } from '../../../shared/api/operations';
 import { SESSION_COOKIE, TLS_SESSION_COOKIE } from '../auth/authenticate';
-import { RIGHTS } from '../auth/rights';
-import { OPERATION_IDS, type OperationId, operationOf, rightsFor } from './operations';
 
 /** Builds the OpenAPI 3.1 document of the control API from the schemas that validate the bodies. */
 
@@ -30,7 +29,7 @@ export function openApi(): object {
           description: 'For browsers over TLS',
         },
       },
-      schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, jsonSchema(schema)])),
+      schemas: Object.fromEntries(Object.entries(RESPONSES).map(([name, schema]) => [name, jsonSchema(schema)])),
       responses: { Problem: content('Problem details', 'Problem', 'application/problem+json') },
     },
   };
@@ -77,7 +76,7 @@ function queryParameters(query: z.ZodObject): object[] {
   });
 }
 
-function content(description: string, answer: AnswerName, type: string): object {
+function content(description: string, answer: ResponseName, type: string): object {
   return { description, content: { [type]: { schema: { $ref: `#/components/schemas/${answer}` } } } };
 }
 

@@ -1,5 +1,4 @@
-import { type Method } from './operation';
-import { OPERATION_IDS, type OperationId } from './operations';
+import { type Method, OPERATION_IDS, type OperationId } from '../../../shared/api/access';
 
 /**
  * Finds the operation of a request by its path. A path has one spelling: same case, no percent-encoding, no empty

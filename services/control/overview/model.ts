@@ -1,8 +1,6 @@
-import { z } from 'zod';
 import { type Destination } from '../../../shared/model/config';
 import { type CircuitRow, type DestinationCount, type SeriesCount } from '../history/queries';
 import { percentile } from '../history/minute-counts';
-import { timeParameter } from '../http/query';
 
 /** Computes the state of each destination from counts. Pure. */
 
@@ -12,13 +10,6 @@ const MINUTE_MS = 60_000;
 const MAX_STEPS = 60;
 /** Convenient numbers of minutes; longer steps are whole days. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
-
-export const overviewQuery = z.strictObject({
-  since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
-  destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
-});
-
-export const callsQuery = overviewQuery.pick({ since: true });
 
 /** Returns the span in steps of whole minutes. Charts of the same span have the same steps. */
 export function spanOf(since: number | undefined, nowMs: number): { sinceMs: number; stepMs: number } {

@@ -1,6 +1,6 @@
 import { ALERTS_ID } from '../../../shared/model/config';
 import { CallCounts } from './call-counts';
-import { hasRight } from '../auth/rights';
+import { hasRight } from '../../../shared/api/access';
 import { type ControlContext } from '../context';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';

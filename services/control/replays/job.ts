@@ -1,5 +1,6 @@
 import { type Range } from '../../../shared/kafka/port';
-import { type Origin, type Scope, type Wanted } from './scope';
+import { type Origin } from '../../../shared/api/replays';
+import { type Scope, type Wanted } from './scope';
 
 /**
  * A replay as stored in the database, and its transitions. Pure. First all records within the scope are counted, then

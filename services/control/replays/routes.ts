@@ -2,7 +2,7 @@ import { type ControlContext } from '../context';
 import { listJobs } from './store';
 import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/query';
+import { decodeCursor, encodeCursor } from '../http/paging';
 import { jobView } from './job';
 import { readReplay } from './scope';
 

@@ -1,7 +1,7 @@
 import { type Job } from './job';
 import { databaseJson } from '../history/row-codec';
 import { type Database, type Row } from '../history/database';
-import { type Status } from '../history/delivery-row';
+import { type DeliveryStatus } from '../../../shared/api/deliveries';
 import { type Lease, NOW_MS } from '../history/leases';
 
 /**
@@ -157,9 +157,9 @@ export async function listJobs(
 export async function knownOf(
   database: Database,
   ids: readonly string[],
-): Promise<Map<string, { status: Status; replay: number }>> {
+): Promise<Map<string, { status: DeliveryStatus; replay: number }>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ id: string; status: Status; replay: number }>(
+  const rows = await database.query<{ id: string; status: DeliveryStatus; replay: number }>(
     `select id, status, replay from waypost.deliveries
      where id in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(ids)],

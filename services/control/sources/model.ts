@@ -1,70 +1,32 @@
-import { z } from 'zod';
-import { type Source, type SourceLimits, TRUSTS, type WriteKey } from '../../../shared/model/config';
+import { type z } from 'zod';
+import { type Source, type SourceLimits, type WriteKey } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { type Entry } from '../../../shared/config/types';
 import { Problem } from '../http/problem';
-import { durationField, durationText, name, overlap, parseBody } from '../http/fields';
+import { mergePatch } from '../http/entry-patch';
+import { parseBody } from '../http/validate';
+import { durationText } from '../../../shared/api/fields';
 import { type EventName } from './store';
-import { mergePatch } from '../http/merge-patch';
 import { type OpenKey } from './write-keys';
+import { rotateKeyBody, sourceBody } from '../../../shared/api/sources';
 
 /** Validates changes of a source, and builds its API view. Pure: ids, keys and the time are arguments. */
 
 /** Rotated keys that are still valid. Ingest looks each of them up for each call. */
 const MAX_OLD_KEYS = 9;
 
-/** Each is compared with every track call. */
-const MAX_BLOCKED = 200;
-const MAX_EVENT_CHARACTERS = 500;
-
-/** Far above the throughput of one installation: it catches typing errors. */
-const MAX_PER_SECOND = 1_000_000;
-const MAX_BYTES_PER_SECOND = 10_000_000_000;
-const LEAST_BURST_MS = 100;
-const MOST_BURST_MS = 3_600_000;
-
-const limitsSchema = z
-  .strictObject({
-    maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).nullish().meta({ description: 'Calls a second' }),
-    maxBytesPerSecond: z
-      .int()
-      .min(1)
-      .max(MAX_BYTES_PER_SECOND)
-      .nullish()
-      .meta({ description: 'Bytes of request bodies a second, after decompression' }),
-    burst: durationField(z.string(), { leastMs: LEAST_BURST_MS, mostMs: MOST_BURST_MS })
-      .nullish()
-      .meta({ description: 'How much unused allowance a source may accumulate, such as 10s' }),
-  })
-  .meta({ description: 'Limits of this source for all ingest processes together. Omit or null for the default' });
-
-export const sourceSchema = z.strictObject({
-  name,
-  enabled: z.boolean().default(true).meta({ description: 'If false, ingest refuses its calls' }),
-  blockedEvents: z
-    .array(z.string().min(1).max(MAX_EVENT_CHARACTERS))
-    .max(MAX_BLOCKED)
-    .optional()
-    .meta({ description: 'Names of blocked track events. They still count as received' }),
-  limits: limitsSchema.nullish(),
-  trust: z.enum(TRUSTS).default('server').meta({
-    description: 'browser: the write key is public, and audiences count its calls only if they name the source',
-  }),
-});
-export const rotateKeySchema = z.strictObject({ overlap });
-
 /** @throws Problem `invalid_fields` */
 export function createSource(body: unknown, made: { id: string; key: WriteKey; now: Date }): Source {
   const at = made.now.toISOString();
   const keys = { writeKeys: [made.key] };
-  return { id: made.id, ...stored(parseBody(sourceSchema, body)), ...keys, createdAt: at, updatedAt: at };
+  return { id: made.id, ...stored(parseBody(sourceBody, body)), ...keys, createdAt: at, updatedAt: at };
 }
 
 /** @throws Problem `invalid_fields` */
 export function patchSource(source: Source, patch: Json, now: Date): Source {
   const { blockedEvents: _, limits: __, trust: ___, ...rest } = source;
   const merged = mergePatch(patchable(source), patch);
-  return { ...rest, ...stored(parseBody(sourceSchema, merged)), updatedAt: now.toISOString() };
+  return { ...rest, ...stored(parseBody(sourceBody, merged)), updatedAt: now.toISOString() };
 }
 
 function patchable(source: Source): Json {
@@ -78,7 +40,7 @@ function patchable(source: Source): Json {
 }
 
 /** Leaves out default values, so that an entry looks as it did before these fields existed. */
-function stored(fields: z.output<typeof sourceSchema>) {
+function stored(fields: z.output<typeof sourceBody>) {
   const { name: text, enabled, blockedEvents = [], limits, trust } = fields;
   const { maxPerSecond, maxBytesPerSecond, burst } = limits ?? {};
   const kept: SourceLimits = {
@@ -99,7 +61,7 @@ function stored(fields: z.output<typeof sourceSchema>) {
  * @throws Problem `invalid_fields`, or `conflict` if too many old keys are still valid
  */
 export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; now: Date }): Source {
-  const until = made.now.getTime() + parseBody(rotateKeySchema, body).overlap;
+  const until = made.now.getTime() + parseBody(rotateKeyBody, body).overlap;
   const old = stillValid(source.writeKeys, made.now)
     .map((key) => ({ ...key, until: Math.min(key.until ?? until, until) }))
     .filter((key) => key.until > made.now.getTime());

@@ -8,7 +8,8 @@ import { type ControlContext } from '../context';
 import { listEventNames } from './store';
 import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag, page } from '../http/preconditions';
+import { etag } from '../http/entry-patch';
+import { page } from '../http/paging';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { keyOpener, makeWriteKey } from './write-keys';
 

@@ -1,41 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
 import { type Entry } from '../../../shared/config/types';
-import { ROLES, type Token } from '../../../shared/model/config';
+import { type Token } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { pointer, Problem } from '../http/problem';
-import { invalidFields, name, parseBody } from '../http/fields';
-import { mergePatch } from '../http/merge-patch';
+import { mergePatch } from '../http/entry-patch';
+import { invalidFields, parseBody } from '../http/validate';
 import { type Identity } from '../auth/identities';
-import { RIGHTS } from '../auth/rights';
+import { tokenBody, type TokenFields } from '../../../shared/api/tokens';
 
 /**
  * Validates changes of tokens, and builds their API view, which contains the token itself only once. Pure: ids are
  * arguments.
  */
-
-export const tokenSchema = z.strictObject({
-  name,
-  role: z.enum(ROLES).meta({
-    description:
-      'admin: everything. operator: operations (pause, switch, test, replay), no secrets. read_only: read access',
-  }),
-  expiresAt: z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
-    .transform((text) => new Date(text).toISOString())
-    .optional()
-    .meta({ description: 'When the token and its sessions expire. Omit for never' }),
-  rights: z
-    .array(z.enum(RIGHTS))
-    .min(1)
-    .transform((rights) => [...new Set(rights)])
-    .optional()
-    .meta({
-      description:
-        'Restricts the role: read is GET, write is every other method and does not include read. Omit for all rights of the role',
-    }),
-});
-type TokenFields = z.output<typeof tokenSchema>;
 
 export function newToken(): string {
   return `wpt_${randomBytes(32).toString('base64url')}`;
@@ -44,7 +20,7 @@ export function newToken(): string {
 /** @throws Problem `invalid_fields`, or `forbidden` if it would have more rights than `by`, or end later */
 export function createToken(body: unknown, made: { id: string; hash: string; now: Date; by: Identity }): Token {
   const at = made.now.toISOString();
-  const fields = parseBody(tokenSchema, body);
+  const fields = parseBody(tokenBody, body);
   requireFuture(fields, made.now);
   requireOwnRights(fields, made.by);
   requireOwnEnd(endOf(fields), made.by);
@@ -54,7 +30,7 @@ export function createToken(body: unknown, made: { id: string; hash: string; now
 /** @throws Problem `invalid_fields`, or `forbidden` if it would have more rights than `by`, or end later */
 export function patchToken(token: Token, patch: Json, { now, by }: { now: Date; by: Identity }): Token {
   const { name: _, role: __, expiresAt, rights: ___, ...rest } = token;
-  const fields = parseBody(tokenSchema, mergePatch(stored(token), patch));
+  const fields = parseBody(tokenBody, mergePatch(stored(token), patch));
   if (fields.expiresAt !== expiresAt) requireFuture(fields, now);
   requireOwnRights(fields, by);
   if (endOf(fields) > endOf(token)) requireOwnEnd(endOf(fields), by);

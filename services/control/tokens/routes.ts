@@ -6,7 +6,8 @@ import { createToken, newToken, patchToken, tokenView } from './model';
 import { type ControlContext } from '../context';
 import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag, page } from '../http/preconditions';
+import { etag } from '../http/entry-patch';
+import { page } from '../http/paging';
 
 /** /api/v1/tokens */
 export function tokenHandlers({ entries, uses, now, log }: ControlContext): HandlersOf<'tokens'> {

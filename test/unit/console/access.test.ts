@@ -1,11 +1,4 @@
 import { allows } from '../../../console/src/lib/access';
-import { OPERATION_IDS, operationOf, rightsFor } from '../../../services/control/http/operations';
-import { ACCESS } from '../../../shared/api/operations';
-
-it('pages decide by the table of operations that control serves', () => {
-  const table = OPERATION_IDS.map((id) => [id, { role: operationOf(id).role, rights: rightsFor(id) }]);
-  expect(ACCESS).toEqual(Object.fromEntries(table));
-});
 
 it.each([
   ['read_only', null, 'GET /sources', true],

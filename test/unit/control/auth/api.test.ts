@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { mayAct } from '../../../../services/control/auth/rights';
-import { OPERATION_IDS, operationOf } from '../../../../services/control/http/operations';
+import { mayAct, OPERATION_IDS } from '../../../../shared/api/access';
+import { operationOf } from '../../../../shared/api/operations';
 import { type Role, ROLES } from '../../../../shared/model/config';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { type Right, RIGHTS } from '../../../../services/control/auth/rights';
-import { OPERATION_IDS, operationOf, rightsFor } from '../../../../services/control/http/operations';
+import { OPERATION_IDS, type Right, RIGHTS, rightsFor } from '../../../../shared/api/access';
+import { operationOf } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
 

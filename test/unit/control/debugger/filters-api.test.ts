@@ -3,7 +3,7 @@ import { MAX_NAMES } from '../../../../services/control/sources/store';
 import { EventNames } from '../../../../services/control/sources/event-names';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
-import { ANSWERS } from '../../../../services/control/http/responses';
+import { RESPONSES } from '../../../../shared/api/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 
@@ -71,7 +71,7 @@ describe('a filter trial', () => {
   it('a filter trial uses recent events, newest first', async () => {
     const { body, status } = await attempt({ filter: ORDERS });
     expect(status).toBe(200);
-    expect(ANSWERS.Trial.parse(body)).toMatchObject({
+    expect(RESPONSES.Trial.parse(body)).toMatchObject({
       ...{ mistake: null, tried: 4, matched: 1, failed: 1 },
       failures: [{ reason: 'there is no "total"', count: 1 }],
     });
@@ -118,7 +118,7 @@ it('the debugger shows where a call goes, and why it does not', async () => {
   accept({ event: 'Order' }, { event: 'Noise' });
   await control.call('patch', `/sources/${source}`).send({ blockedEvents: ['Noise'] });
   const { body } = await control.call('get', '/events');
-  expect(() => ANSWERS.Events.parse(body)).not.toThrow();
+  expect(() => RESPONSES.Events.parse(body)).not.toThrow();
   const [noise, order] = body.data as { destinations: { destination: string; name: string; outcome: string }[] }[];
   const said = Object.fromEntries(order!.destinations.map(({ name, destination: _, ...rest }) => [name, rest]));
   expect(said).toEqual({
@@ -147,7 +147,7 @@ describe('events of a source', () => {
   it('event names of a source are counted and blocked', async () => {
     accept({ event: 'Order' }, { event: 'Order' }, { type: 'page', name: 'Cart', event: 'x' }, { event: 'Noise' }, {});
     const body = await events();
-    expect(() => ANSWERS.SourceEvents.parse(body)).not.toThrow();
+    expect(() => RESPONSES.SourceEvents.parse(body)).not.toThrow();
     const seen = { lastSeenAt: expect.any(String), blocked: false };
     expect(body.data).toHaveLength(2);
     expect(body.data).toEqual(

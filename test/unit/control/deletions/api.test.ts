@@ -1,6 +1,6 @@
 import { type Database } from '../../../../services/control/history/database';
 import { Forgotten } from '../../../../services/control/deletions/store';
-import { HISTORY_OPERATIONS } from '../../../../services/control/http/history-operations';
+import { accessTo } from '../../../../shared/api/access';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -139,7 +139,7 @@ it('a deletion of visitors sends messages and removes their rows without a user 
 it.each(['GET /deletions', 'GET /deletions/{id}'] as const)(
   '%s is for administrators, since it names users',
   (operation) => {
-    expect(HISTORY_OPERATIONS[operation].role).toBe('admin');
+    expect(accessTo(operation).role).toBe('admin');
   },
 );
 

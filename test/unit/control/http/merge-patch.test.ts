@@ -1,4 +1,4 @@
-import { mergePatch } from '../../../../services/control/http/merge-patch';
+import { mergePatch } from '../../../../services/control/http/entry-patch';
 import { type Json } from '../../../../shared/model/message';
 
 /** The table of RFC 7396, appendix A. */

@@ -1,6 +1,5 @@
 import { type Handlers, type HandlersOf } from '../../../../services/control/http/mount';
-import { RESOURCES, RIGHTS } from '../../../../services/control/auth/rights';
-import { OPERATION_IDS, rightsFor } from '../../../../services/control/http/operations';
+import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
 import { findPath, isApi } from '../../../../services/control/http/paths';
 
 it('an operation without a handler does not compile, and neither does a handler without an operation', () => {

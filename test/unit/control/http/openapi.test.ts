@@ -1,6 +1,7 @@
 import supertest from 'supertest';
 import { type Notice } from '../../../../services/control/alerts/notice';
-import { ANSWERS } from '../../../../services/control/http/responses';
+import { OPERATION_IDS } from '../../../../shared/api/access';
+import { operationOf, RESPONSES } from '../../../../shared/api/operations';
 import { addNotices } from '../../../../services/control/alerts/store';
 import { recordDeletion } from '../../../../services/control/deletions/store';
 import { type Database } from '../../../../services/control/history/database';
@@ -9,7 +10,6 @@ import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { openApi } from '../../../../services/control/http/openapi';
-import { OPERATION_IDS, operationOf } from '../../../../services/control/http/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { type Answering, answering } from '../../../support/profiles';
@@ -139,7 +139,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
   // Nothing delivers here. The integration tests check the response of a test send.
   const expected = name === 'Test' ? 504 : status;
   expect(answer.status).toBe(expected);
-  if (name) expect(() => ANSWERS[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
+  if (name) expect(() => RESPONSES[expected === status ? name : 'Problem'].parse(answer.body)).not.toThrow();
 });
 
 it('the document names the session cookie with and without TLS', () => {

@@ -1,7 +1,6 @@
 import supertest from 'supertest';
-import { RESOURCES, RIGHTS } from '../../../../services/control/auth/rights';
+import { OPERATION_IDS, RESOURCES, RIGHTS } from '../../../../shared/api/access';
 import { type Database } from '../../../../services/control/history/database';
-import { OPERATIONS } from '../../../../services/control/http/operations';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { memoryLog } from '../../../support/memory-log';
@@ -101,7 +100,7 @@ describe('an expiring token', () => {
 
 it('every path of the API has its resource among the rights', () => {
   const open = ['session', 'openapi.json'];
-  const named = Object.keys(OPERATIONS).map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
+  const named = OPERATION_IDS.map((key) => key.replace(/^[A-Z]+ /, '').split('/')[1]!);
   expect([...new Set(named)].filter((each) => !open.includes(each)).sort()).toEqual([...RESOURCES]);
   expect(RIGHTS).toContain('events:read');
 });

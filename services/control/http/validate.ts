@@ -1,45 +1,8 @@
-import { z } from 'zod';
-import { formatDuration, parseDuration } from '../../../shared/model/duration';
+import { type Request } from 'express';
+import { type z } from 'zod';
 import { type FieldError, pointer, Problem } from './problem';
 
-/** Validates bodies, describes the errors of each field in words, and defines fields that several bodies share. */
-
-const MAX_NAME_CHARACTERS = 200;
-const DAY_MS = 86_400_000;
-const MONTH_MS = 30 * DAY_MS;
-
-export const name = z
-  .string()
-  .max(MAX_NAME_CHARACTERS)
-  .refine((text) => text.trim() !== '', 'must not be empty')
-  .meta({ description: 'Display name', minLength: 1 });
-
-/** @returns ms */
-export function durationField<S extends z.ZodType<string>>(
-  text: S,
-  { leastMs = 0, mostMs = MONTH_MS }: { leastMs?: number; mostMs?: number } = {},
-) {
-  const bounds = `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ${durationText(mostMs)}`;
-  return text.transform((given, ctx) => {
-    const ms = parseDuration(given);
-    if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;
-    ctx.addIssue({ code: 'custom', message: `must be a duration such as 0s, 30m, 24h or 7d, ${bounds}` });
-    return z.NEVER;
-  });
-}
-
-/** Returns the shortest text of a duration: 604,800,000 → `7d`. */
-export function durationText(ms: number): string {
-  return ms > 0 && ms % DAY_MS === 0 ? `${String(ms / DAY_MS)}d` : formatDuration(ms);
-}
-
-/** The time for which the old key or secret still works, ms. */
-export const overlap = durationField(z.string().default('24h')).meta({
-  description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
-});
-
-/** The time for which a destination fails before it is switched off, ms. */
-export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
+/** Validates bodies and queries by their schemas, and describes the errors of each field in words. */
 
 /**
  * Validates a body; a missing body counts as an empty one.
@@ -47,7 +10,7 @@ export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS })
  * @throws Problem `invalid_fields` that names every bad field
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown, others: FieldError[] = []): z.output<S> {
-  const parsed = schema.safeParse(body ?? {}, { error: inWords });
+  const parsed = schema.safeParse(body ?? {}, { error: bodyInWords });
   const errors = [...(parsed.success ? [] : fieldErrors(parsed.error)), ...others];
   if (parsed.success && errors.length === 0) return parsed.data;
   throw invalidFields(errors);
@@ -82,7 +45,7 @@ const KINDS: Record<string, string> = {
 const UNITS: Record<string, string> = { string: 'characters', array: 'items' };
 
 /** Returns a Zod issue as the end of a sentence that starts with the name of the field. It never repeats the value. */
-function inWords(issue: z.core.$ZodRawIssue): string | undefined {
+function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
   const missing = issue.input === undefined;
   if (issue.code === 'invalid_type')
     return missing ? 'is required' : `must be ${KINDS[issue.expected] ?? issue.expected}`;
@@ -98,4 +61,39 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
 function amount(origin: string, bound: string): string {
   const unit = UNITS[origin];
   return unit === undefined ? `be ${bound}` : `have ${bound} ${unit}`;
+}
+
+/**
+ * Validates query parameters.
+ * @param query as parsed by Express
+ * @throws Problem `invalid_fields` that names every bad parameter
+ */
+export function parseQuery<S extends z.ZodType>(schema: S, query: Request['query']): z.output<S> {
+  const parsed = schema.safeParse(query, { error: queryInWords });
+  const withNul = Object.entries(query).filter(([, value]) => [value].flat().some((text) => hasNul(text)));
+  if (withNul.length > 0) {
+    const errors = withNul.map(([name]) => ({
+      parameter: name.slice(0, 100),
+      detail: 'must not contain a NUL character',
+    }));
+    throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
+  }
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.flatMap((issue): FieldError[] =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ parameter: key.slice(0, 100), detail: 'is not a known parameter' }))
+      : [{ parameter: String(issue.path[0] ?? ''), detail: issue.message }],
+  );
+  throw new Problem('invalid_fields', 'Some query parameters are invalid', { errors });
+}
+
+/** PostgreSQL refuses NUL in any text. */
+export function hasNul(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\0');
+}
+
+function queryInWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') return issue.input === undefined ? 'is required' : 'must be given once';
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map((value) => String(value)).join(' or ')}`;
+  return undefined;
 }

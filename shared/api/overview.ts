@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { count, time, timeParameter } from './fields';
+import { type OperationsOf } from './operation';
 
-/** Response schemas of the overview. */
+/** The overview, and what clients need to know about the installation: queries, responses and operations. */
 
-const time = z.iso.datetime();
-const count = z.int().min(0);
+const overviewQuery = z.strictObject({
+  since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
+  destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
+});
 
 const totals = {
   delivered: count,
@@ -13,7 +17,7 @@ const totals = {
   failedAttempts: count,
   latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable() }),
 };
-export const overview = z.strictObject({
+const overview = z.strictObject({
   since: time,
   stepSeconds: z.int(),
   data: z.array(
@@ -39,7 +43,7 @@ export const overview = z.strictObject({
   series: z.array(z.strictObject({ at: time, ...totals })),
 });
 
-export const calls = z.strictObject({
+const calls = z.strictObject({
   since: time,
   stepSeconds: z.int(),
   series: z.array(
@@ -55,3 +59,26 @@ export const calls = z.strictObject({
       'Requests that got 429 since then, by source id. Sources without any are omitted. Absent if your token lacks the right sources:read',
   }),
 });
+
+const about = z.strictObject({
+  ingest: z.strictObject({
+    url: z.string().nullable().meta({ description: 'Public URL of ingest (WAYPOST_INGEST_URL), if set' }),
+    port: z.int().meta({ description: 'The port of ingest' }),
+  }),
+});
+
+export const OVERVIEW_RESPONSES = { Overview: overview, Calls: calls, About: about };
+
+export const OVERVIEW_OPERATIONS = {
+  'GET /overview': {
+    summary: 'Get the state of each destination and a time series',
+    ok: [200, 'Overview'],
+    query: overviewQuery,
+  },
+  'GET /overview/calls': {
+    summary: 'Get a time series of accepted and rejected calls',
+    ok: [200, 'Calls'],
+    query: overviewQuery.pick({ since: true }),
+  },
+  'GET /about': { summary: 'Get the address that clients send to', ok: [200, 'About'] },
+} as const satisfies OperationsOf<'overview' | 'about'>;

@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import { checkStaticHeaders } from '../../../shared/model/static-headers';
-import { MESSAGE_TYPES } from '../../../shared/model/message';
-import { checkWebhookUrl } from '../../../shared/model/webhook-url';
-import { name, switchOffAfter } from '../http/fields';
-import { filterText } from '../debugger/filters';
+import { checkStaticHeaders } from '../model/static-headers';
+import { checkWebhookUrl } from '../model/webhook-url';
+import { overlap, time, timeInput } from './fields';
 
 /**
- * The schema of a destination: used for validation, for types, and for the catalog's JSON Schema.
+ * Webhooks and the secret that signs their requests, which destinations and alerts share.
  *
  * Each rule belongs to one field, and none aborts another, so that one response names every bad field.
  */
 
 export const MAX_WEBHOOKS = 5;
-const MAX_SOURCES = 1_000;
 const MAX_SECRET_CHARACTERS = 512;
 /**
  * A shorter secret can be guessed from one captured signature. Customers bring secrets that other products made, so the
@@ -20,9 +17,6 @@ const MAX_SECRET_CHARACTERS = 512;
  */
 const MIN_SECRET_BYTES = 8;
 const WHSEC = 'whsec_';
-const MAX_PER_SECOND = 100_000;
-/** More shards than the topic has partitions, at most 1,000, have no effect. */
-const MAX_SHARDS = 1_000;
 
 /** `{"keep": true}` instead of a header's value keeps the stored value. */
 export interface KeepValue {
@@ -68,6 +62,13 @@ const headers = z
     },
   });
 
+export const webhookBody = z.strictObject({
+  id: z.string().optional().meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
+  url,
+  headers,
+});
+export type WebhookFields = z.output<typeof webhookBody>;
+
 export const sharedSecret = z
   .string()
   .min(1)
@@ -89,48 +90,32 @@ export const sharedSecret = z
 /** Returns the length of the key in bytes: `whsec_…` is base64, other secrets are UTF-8. */
 function signingBytes(secret: string): number {
   return secret.startsWith(WHSEC)
-    ? Buffer.from(secret.slice(WHSEC.length), 'base64').length
-    : Buffer.byteLength(secret, 'utf8');
+    ? Math.floor((secret.slice(WHSEC.length).replaceAll('=', '').length * 3) / 4)
+    : new TextEncoder().encode(secret).length;
 }
 
-export const webhook = z.strictObject({
-  id: z.string().optional().meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
-  url,
-  headers,
-});
-
-export const destinationSchema = z.strictObject({
-  name,
-  type: z.literal('webhooks'),
-  enabled: z
-    .boolean()
-    .default(false)
-    .meta({ description: 'If false, it receives nothing and its waiting deliveries are cancelled' }),
-  paused: z.boolean().default(false).meta({ description: 'If true, deliveries wait, within their window' }),
-  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the connected sources' }),
-  webhooks: z.array(webhook).min(1).max(MAX_WEBHOOKS),
+export const rotateSecretBody = z.strictObject({
   sharedSecret: sharedSecret.optional(),
-  types: z
-    .array(z.enum(MESSAGE_TYPES))
-    .min(1)
+  overlap,
+  switchAt: timeInput
     .optional()
-    .meta({ description: 'Message types to deliver. Omit for all' }),
-  filter: filterText.optional(),
-  maxPerSecond: z
-    .number()
-    .min(0.1)
-    .max(MAX_PER_SECOND)
-    .optional()
-    .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
-  shards: z.int().min(1).max(MAX_SHARDS).optional().meta({ description: 'Number of shards for its users. Default: 4' }),
-  switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
-  }),
+    .meta({ description: 'When X-Signature switches to the new secret. Default: at the end of the overlap' }),
 });
-type DestinationFields = z.output<typeof destinationSchema>;
-export type WebhookFields = DestinationFields['webhooks'][number];
 
-/** Returns the JSON Schema of the settings, for the catalog. */
-export function destinationJsonSchema(): object {
-  return z.toJSONSchema(destinationSchema, { io: 'input', unrepresentable: 'any' });
-}
+/** Fields of the responses. They contain no secret and no value of a header. */
+export const webhookFields = {
+  webhooks: z.array(
+    z.strictObject({
+      id: z.string(),
+      url: z.string().nullable(),
+      headers: z.record(z.string(), z.strictObject({ keep: z.literal(true) })),
+    }),
+  ),
+  hasSharedSecret: z.boolean(),
+  secretRotation: z.strictObject({ overlapUntil: time, switchAt: time }).nullable(),
+};
+
+/** The field that the response to a rotation adds. */
+export const rotated = {
+  sharedSecret: z.string().optional().meta({ description: 'The generated secret, only in this response' }),
+};

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { ALERTS_ID, DEFAULT_ALERTS } from '../model/config';
+import {
+  changed,
+  count,
+  durationField,
+  durationText,
+  list,
+  pageParameters,
+  patchOf,
+  switchOffAfter,
+  time,
+} from './fields';
+import { type OperationsOf } from './operation';
+import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
+
+/** The settings of alerts, and notices: requests, responses and operations. */
+
+const SECOND_MS = 1_000;
+const DEFAULT_TEXT = {
+  failingFor: durationText(DEFAULT_ALERTS.failingForMs),
+  deadLettersEvery: durationText(DEFAULT_ALERTS.deadLettersEveryMs),
+};
+
+export const alertsBody = z.strictObject({
+  enabled: z.boolean().default(true).meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
+  webhooks: z.array(webhookBody).max(MAX_WEBHOOKS).default([]).meta({
+    description:
+      'URLs for alerts, as in a destination. An alert is delivered when the first one accepts it. Empty: notices only',
+  }),
+  sharedSecret: sharedSecret.optional(),
+  failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
+    description: 'A destination is failing after this long with failures and without a success',
+  }),
+  deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
+    description: 'At most one dead-letter alert per destination in this time',
+  }),
+  switchOffAfter: switchOffAfter.optional().meta({
+    description: 'Switch destinations off after failing for this long, such as 5d. Omit or 0s: never',
+  }),
+});
+
+const alerts = z.strictObject({
+  enabled: z.boolean(),
+  ...webhookFields,
+  switchOffAfter: z.string().nullable(),
+  failingFor: z.string(),
+  deadLettersEvery: z.string(),
+  ...changed,
+  version: count,
+});
+
+export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
+/** `none`: no alert is sent, for example without a URL for alerts; `due`: still to be sent */
+export const ALERT_STATES = ['none', 'due', 'sent'] as const;
+
+const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean' });
+
+const notice = z.strictObject({
+  id: z.string(),
+  at: time,
+  destination: z.string(),
+  name: z.string().meta({ description: 'Name of the destination at that time' }),
+  kind: z.enum(NOTICE_KINDS),
+  since: time,
+  endedAt: time.nullable().meta({ description: 'null while it continues' }),
+  failures: count,
+  deadLetters: count,
+  error: z.string().nullable().meta({ description: 'The last failure' }),
+  alert: z.enum(ALERT_STATES).meta({ description: 'due: not sent yet; none: no alert is sent' }),
+  delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),
+  acknowledged: z.strictObject({ at: time, by: z.strictObject({ id: z.string(), name: z.string() }) }).nullable(),
+});
+
+export const ALERT_RESPONSES = {
+  Alerts: alerts,
+  RotatedAlerts: alerts.extend(rotated),
+  Notice: notice,
+  Notices: list(notice),
+};
+
+export const ALERT_OPERATIONS = {
+  'GET /alerts': { summary: 'Get the alert settings', ok: [200, 'Alerts'] },
+  'PATCH /alerts': {
+    summary: 'Update the alert settings',
+    ok: [200, 'Alerts'],
+    body: patchOf(alertsBody),
+    conditional: true,
+  },
+  'POST /alerts/rotate-secret': {
+    summary: 'Rotate the shared secret of alerts',
+    ok: [200, 'RotatedAlerts'],
+    body: rotateSecretBody,
+    conditional: true,
+  },
+  'POST /alerts/test': {
+    act: { kind: 'destination', action: 'tested', entry: ALERTS_ID },
+    summary: 'Send a sample alert and wait for its attempt',
+    ok: [200, 'Test'],
+  },
+  'GET /notices': {
+    summary: 'List notices, newest first',
+    ok: [200, 'Notices'],
+    query: pageParameters.extend({
+      destination: z.string().optional(),
+      kind: z.enum(NOTICE_KINDS).optional(),
+      open: flag.optional().meta({ description: 'true: ongoing notices; false: ended ones' }),
+      acknowledged: flag.optional(),
+    }),
+  },
+  'GET /notices/{id}': { summary: 'Get a notice', ok: [200, 'Notice'] },
+  'POST /notices/{id}/acknowledge': {
+    act: { kind: 'notice', action: 'acknowledged' },
+    summary: 'Acknowledge a notice',
+    ok: [200, 'Notice'],
+  },
+} as const satisfies OperationsOf<'alerts' | 'notices'>;

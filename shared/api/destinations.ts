@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { CALL_TYPES, type Json, MESSAGE_TYPES } from '../model/message';
+import { testAttempt } from './deliveries';
+import { changed, list, name, pageParameters, patchOf, switchOffAfter } from './fields';
+import { type OperationsOf } from './operation';
+import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
+
+/** Destinations: requests, responses and operations. */
+
+const MAX_SOURCES = 1_000;
+const MAX_PER_SECOND = 100_000;
+/** More shards than the topic has partitions, at most 1,000, have no effect. */
+const MAX_SHARDS = 1_000;
+
+export const destinationBody = z.strictObject({
+  name,
+  type: z.literal('webhooks'),
+  enabled: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'If false, it receives nothing and its waiting deliveries are cancelled' }),
+  paused: z.boolean().default(false).meta({ description: 'If true, deliveries wait, within their window' }),
+  sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the connected sources' }),
+  webhooks: z.array(webhookBody).min(1).max(MAX_WEBHOOKS),
+  sharedSecret: sharedSecret.optional(),
+  types: z
+    .array(z.enum(MESSAGE_TYPES))
+    .min(1)
+    .optional()
+    .meta({ description: 'Message types to deliver. Omit for all' }),
+  filter: z.string().optional().meta({
+    description:
+      'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
+    maxLength: 2_000,
+  }),
+  maxPerSecond: z
+    .number()
+    .min(0.1)
+    .max(MAX_PER_SECOND)
+    .optional()
+    .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
+  shards: z.int().min(1).max(MAX_SHARDS).optional().meta({ description: 'Number of shards for its users. Default: 4' }),
+  switchOffAfter: switchOffAfter.optional().meta({
+    description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
+  }),
+});
+
+const text = z.string().min(1).max(200);
+/** Any JSON object: the body was parsed from JSON. */
+const object = z.record(z.string(), z.custom<Json>());
+
+export const testBody = z.strictObject({
+  type: z.enum(CALL_TYPES).default('track'),
+  userId: text.default('test-user'),
+  event: text.optional(),
+  name: text.optional(),
+  groupId: text.optional(),
+  previousId: text.optional(),
+  properties: object.optional(),
+  traits: object.optional(),
+});
+
+const destination = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  type: z.literal('webhooks'),
+  enabled: z.boolean(),
+  paused: z.boolean(),
+  sources: z.array(z.string()),
+  ...webhookFields,
+  types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
+  filter: z.string().nullable(),
+  maxPerSecond: z.number().nullable(),
+  shards: z.int(),
+  switchOffAfter: z.string().nullable(),
+  ...changed,
+});
+
+const test = z.strictObject({
+  delivery: z.string(),
+  status: z.enum(['delivered', 'dead', 'cancelled']),
+  reason: z.string().nullable(),
+  attempt: testAttempt.nullable(),
+});
+
+const integration = z.strictObject({
+  type: z.string(),
+  name: z.string(),
+  description: z.string(),
+  settings: z.looseObject({}).meta({ description: 'JSON Schema' }),
+});
+
+export const DESTINATION_RESPONSES = {
+  Destination: destination,
+  Destinations: list(destination),
+  RotatedDestination: destination.extend(rotated),
+  Test: test,
+  Catalog: list(integration),
+};
+
+export const DESTINATION_OPERATIONS = {
+  'GET /catalog': { summary: 'List the available integrations', ok: [200, 'Catalog'] },
+  'GET /destinations': { summary: 'List destinations', ok: [200, 'Destinations'], query: pageParameters },
+  'POST /destinations': {
+    summary: 'Create a destination',
+    ok: [201, 'Destination'],
+    location: '/destinations/{id}',
+    body: destinationBody,
+  },
+  'GET /destinations/{id}': { summary: 'Get a destination', ok: [200, 'Destination'] },
+  'PATCH /destinations/{id}': {
+    summary: 'Update a destination',
+    ok: [200, 'Destination'],
+    body: patchOf(destinationBody),
+    conditional: true,
+  },
+  'DELETE /destinations/{id}': {
+    summary: 'Delete a destination and cancel its waiting deliveries',
+    ok: [204],
+    conditional: true,
+  },
+  'POST /destinations/{id}/rotate-secret': {
+    summary: 'Rotate the shared secret of a destination',
+    ok: [200, 'RotatedDestination'],
+    body: rotateSecretBody,
+    conditional: true,
+  },
+  'POST /destinations/{id}/test': {
+    act: { kind: 'destination', action: 'tested' },
+    summary: 'Send a test to a destination and wait for its attempt',
+    ok: [200, 'Test'],
+    body: testBody,
+  },
+  'GET /destinations/{id}/filter': {
+    summary: 'Evaluate the filter of a destination on recent events',
+    ok: [200, 'Trial'],
+  },
+} as const satisfies OperationsOf<'destinations' | 'catalog'>;

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { formatDuration, parseDuration } from '../model/duration';
+
+/** Fields and parameters that several resources share. */
+
+const MAX_NAME_CHARACTERS = 200;
+const DAY_MS = 86_400_000;
+const MONTH_MS = 30 * DAY_MS;
+
+export const name = z
+  .string()
+  .max(MAX_NAME_CHARACTERS)
+  .refine((text) => text.trim() !== '', 'must not be empty')
+  .meta({ description: 'Display name', minLength: 1 });
+
+/** @returns ms */
+export function durationField<S extends z.ZodType<string>>(
+  text: S,
+  { leastMs = 0, mostMs = MONTH_MS }: { leastMs?: number; mostMs?: number } = {},
+) {
+  const bounds = `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ${durationText(mostMs)}`;
+  return text.transform((given, ctx) => {
+    const ms = parseDuration(given);
+    if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;
+    ctx.addIssue({ code: 'custom', message: `must be a duration such as 0s, 30m, 24h or 7d, ${bounds}` });
+    return z.NEVER;
+  });
+}
+
+/** Returns the shortest text of a duration: 604,800,000 → `7d`. */
+export function durationText(ms: number): string {
+  return ms > 0 && ms % DAY_MS === 0 ? `${String(ms / DAY_MS)}d` : formatDuration(ms);
+}
+
+/** The time for which the old key or secret still works, ms. */
+export const overlap = durationField(z.string().default('24h')).meta({
+  description: 'How long the old one stays valid, such as 0s, 30m, 24h or 7d',
+});
+
+/** The time for which a destination fails before it is switched off, ms. */
+export const switchOffAfter = durationField(z.string(), { mostMs: 90 * DAY_MS });
+
+/** A time in a request, with any offset. */
+export const timeInput = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' });
+
+/** A time in a response. */
+export const time = z.iso.datetime();
+export const count = z.int().min(0);
+/** Fields of every entry of the configuration. */
+export const changed = { version: z.int(), createdAt: time, updatedAt: time };
+
+/** A page of a list in a response. */
+export const list = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ data: z.array(item), next: z.string().nullable() });
+
+type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
+
+/** Returns the schema of a merge patch: every field is optional, and may be null if the full body may omit it. */
+export function patchOf<S extends z.ZodObject>(schema: S): z.ZodType<PatchOf<z.input<S>>, PatchOf<z.input<S>>> {
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>).map(([field, type]) => [
+    field,
+    type.safeParse(undefined).success
+      ? (type.safeParse(null).success ? type : type.nullable()).optional()
+      : type.optional(),
+  ]);
+  const patch: unknown = z.strictObject(Object.fromEntries(fields) as Record<string, z.ZodType>);
+  return patch as z.ZodType<PatchOf<z.input<S>>, PatchOf<z.input<S>>>;
+}
+
+/** A query parameter: ISO 8601 or ms since 1970 → ms since 1970. */
+export const timeParameter = z
+  .string()
+  .transform((text, ctx) => {
+    const ms = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+    if (!Number.isNaN(ms)) return ms;
+    ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-01-31T12:00:00Z' });
+    return z.NEVER;
+  })
+  .meta({ format: 'date-time' });
+
+const MAX_LIMIT = 200;
+const DEFAULT_LIMIT = 50;
+
+const limitText = z
+  .string()
+  .default(String(DEFAULT_LIMIT))
+  .transform((text, ctx) => {
+    const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+    if (number >= 1 && number <= MAX_LIMIT) return number;
+    ctx.addIssue({ code: 'custom', message: `must be a whole number from 1 to ${MAX_LIMIT}` });
+    return z.NEVER;
+  })
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT });
+
+/** Parameters of every paginated list. */
+export const pageParameters = z.strictObject({
+  // Clients pass a number. On the wire it is text, as every query parameter.
+  limit: limitText as unknown as z.ZodDefault<z.ZodNumber>,
+  after: z.string().optional().meta({ description: 'The `next` of the previous page' }),
+});

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { MESSAGE_TYPES } from '../model/message';
+import { STATUSES } from './deliveries';
+import { count, list, pageParameters, time, timeInput } from './fields';
+import { type OperationsOf } from './operation';
+
+/** Replays: requests, responses and operations. */
+
+const MAX_PER_SECOND = 10_000;
+/** Slow enough that a replay after an outage does not cause the next one. */
+const DEFAULT_PER_SECOND = 200;
+
+const ORIGINS = ['dead_letters', 'messages'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+export const replayBody = z.strictObject({
+  destination: z.string().min(1),
+  from: timeInput.optional().meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
+  to: timeInput.optional().meta({ description: 'Accepted before this time. Default: now' }),
+  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
+  type: z.enum(MESSAGE_TYPES).optional(),
+  origin: z.enum(ORIGINS).optional().meta({
+    description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
+  }),
+  includeDelivered: z.boolean().default(false).meta({ description: 'Include deliveries that were delivered' }),
+  preview: z.boolean().default(false).meta({ description: 'Count only; send nothing' }),
+  maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).default(DEFAULT_PER_SECOND),
+});
+
+const replay = z.strictObject({
+  id: z.string(),
+  status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
+  matched: count,
+  sent: count,
+  from: time.nullable(),
+  to: time,
+  destination: z.string(),
+  origin: z.enum(ORIGINS),
+  deliveryStatus: z.enum(STATUSES).nullable(),
+  type: z.enum(MESSAGE_TYPES).nullable(),
+  includeDelivered: z.boolean(),
+  preview: z.boolean(),
+  maxPerSecond: z.number(),
+  pass: z.enum(['counting', 'running']),
+  progress: z.number().meta({ description: 'Progress of the current pass, 0 to 1' }),
+  error: z.string().nullable(),
+  waitingFor: z
+    .enum(['history'])
+    .nullable()
+    .meta({ description: 'history: the replay starts when the history has read all events up to the request' }),
+  createdAt: time,
+  updatedAt: time,
+});
+
+export const REPLAY_RESPONSES = { Replay: replay, Replays: list(replay) };
+
+export const REPLAY_OPERATIONS = {
+  'GET /replays': { summary: 'List replays, newest first', ok: [200, 'Replays'], query: pageParameters },
+  'POST /replays': {
+    act: { kind: 'replay', action: 'created' },
+    summary: 'Replay all deliveries in a scope',
+    ok: [202, 'Replay'],
+    location: '/replays/{id}',
+    body: replayBody,
+  },
+  'GET /replays/{id}': { summary: 'Get a replay and its progress', ok: [200, 'Replay'] },
+  'POST /replays/{id}/cancel': {
+    act: { kind: 'replay', action: 'cancelled' },
+    summary: 'Cancel a replay',
+    ok: [200, 'Replay'],
+  },
+  'POST /replays/{id}/resume': {
+    act: { kind: 'replay', action: 'resumed' },
+    summary: 'Resume a cancelled or failed replay',
+    ok: [200, 'Replay'],
+  },
+} as const satisfies OperationsOf<'replays'>;
