@@ -32,5 +32,7 @@ module.exports = {
   testTimeout: 60_000,
   // Most of them wait rather than compute: on two cores one at a time takes twice as long.
   maxWorkers: 2,
+  // A worker that has run a hundred files is ten times slower at what makes many promises: start another instead.
+  workerIdleMemoryLimit: '600MB',
   testSequencer: '<rootDir>/test/support/sequencer.js',
 };
