@@ -82,7 +82,7 @@ async function startAnewIfStuck(broker: Broker, output: Output): Promise<void> {
   const ended = new AbortController();
   void broker.ended.then(() => ended.abort());
   if (!(await isCoordinatorStuck(() => probeKafka({ brokers: [broker.address] }), ended.signal))) return;
-  output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is started anew' });
+  output.event('kafka.stuck', { why: 'it refuses consumer groups since its last start', then: 'it is restarted' });
   broker.kill();
 }
 

@@ -78,13 +78,13 @@ export class Service implements Health {
         if (this.#stopping || wanted === (this.pipeline !== undefined)) return;
         if (wanted) {
           this.pipeline = await Pipeline.open(this.options);
-          this.options.log.info('audiences.begun');
+          this.options.log.info('pipeline.opened');
           return;
         }
         const { pipeline } = this;
         this.pipeline = undefined;
         await pipeline?.close(CLOSE_PIPELINE_MS);
-        this.options.log.info('audiences.ended');
+        this.options.log.info('pipeline.closed');
       })
       .catch(this.options.onFatal);
     return this.#changing;

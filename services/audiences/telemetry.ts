@@ -40,15 +40,15 @@ interface Observed {
 export function observeAudiences(pipeline: () => Observed | undefined): void {
   metrics.counted(
     {
-      name: 'waypost.profiles.events',
-      help: 'Messages read for profiles. `left`: without a user, or produced by the audiences service itself.',
-      labels: { outcome: '`given`, `duplicate`, `left`, `rejected`' },
+      name: 'waypost.profiles.messages',
+      help: 'Messages read for profiles. `skipped`: without a user, or produced by the audiences service itself.',
+      labels: { outcome: '`copied`, `duplicate`, `skipped`, `rejected`' },
     },
     () => {
       const counts = pipeline()?.repartitioner.counts;
       if (!counts) return [];
-      const { given, duplicates, left, rejected } = counts;
-      return Object.entries({ given, duplicate: duplicates, left, rejected }).map(([outcome, value]) => ({
+      const { copied, duplicates, skipped, rejected } = counts;
+      return Object.entries({ copied, duplicate: duplicates, skipped, rejected }).map(([outcome, value]) => ({
         labels: { outcome },
         value,
       }));
@@ -79,7 +79,7 @@ export function observeAudiences(pipeline: () => Observed | undefined): void {
     sum((report) => report.storeBytes),
   );
   gauge(
-    'waypost.profiles.waiting',
+    'waypost.profiles.calls.pending',
     'Identify calls of audiences that Kafka has not acknowledged.',
     sum((report) => report.waiting),
   );

@@ -31,7 +31,7 @@ export function observeAlerts(alerts: Pick<Alerts, 'behindSeconds'>): void {
 export function observeHistory(history: Pick<History, 'trouble' | 'leftOut'>): void {
   metrics.counted(
     {
-      name: 'waypost.history.left_out',
+      name: 'waypost.history.skipped',
       help: 'Records of `attempts` and `config` that the history could not store and skipped.',
     },
     () => only(history.leftOut),

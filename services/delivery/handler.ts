@@ -107,7 +107,7 @@ export class Deliverer {
     const nowMs = this.#nowMs();
     if (this.#steps.isDuplicateStep(record, nowMs)) {
       const { id, attempt, hop } = decoded.delivery;
-      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.fork_dropped');
+      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.duplicate_step_dropped');
       this.#duplicatesDropped++;
       record.done();
       return 'accepted';

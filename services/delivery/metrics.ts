@@ -38,7 +38,7 @@ const attempts = metrics.counter({
 });
 const delivered = metrics.counter({ name: 'waypost.deliveries.delivered', help: 'Deliveries that ended with a 2xx.' });
 const turns = metrics.counter({
-  name: 'waypost.circuit.turns',
+  name: 'waypost.circuit.transitions',
   help: 'Circuits that opened or closed again.',
   labels: { state: '`open`, `closed`' },
 });

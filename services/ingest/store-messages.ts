@@ -19,7 +19,7 @@ interface ToStore {
 
 const dropped = metrics
   .counter({
-    name: 'waypost.rejected.dropped',
+    name: 'waypost.messages.rejected.not_stored',
     help: 'Rejected calls that Kafka refused to store in `messages.rejected`, most often because of an ACL. The valid calls of their batch are stored.',
   })
   .of();
@@ -43,7 +43,7 @@ export function createStore(parts: StoreParts): Store {
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
       dropped.value += records.length;
-      if (mayLog('rejected')) log.warn({ records: records.length, reason: error.message }, 'rejected.dropped');
+      if (mayLog('rejected')) log.warn({ records: records.length, reason: error.message }, 'rejected.not_stored');
     }
   };
   return async ({ messages, rejected, receivedAt }) => {

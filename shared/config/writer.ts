@@ -80,7 +80,7 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
       // The next ignored record, or the next start, tries again.
       .catch((error: unknown) => {
         healing = false;
-        log.warn({ reason: messageOf(error) }, 'config.not_healed');
+        log.warn({ reason: messageOf(error) }, 'config.repair_failed');
       });
   };
   config.onVerdict((verdict) => {
@@ -150,7 +150,7 @@ async function repairCompaction({ config, producer, log, now }: ConfigWriterOpti
     const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
     const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
     await withDeadline(producer.send([record]), WRITE_DEADLINE_MS);
-    log.info({ key }, 'config.healed');
+    log.info({ key }, 'config.repaired');
   }
   // The next turn must see the repaired versions. Otherwise it would replace an old version.
   await config.refresh(WRITE_DEADLINE_MS);

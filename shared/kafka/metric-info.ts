@@ -32,22 +32,22 @@ export const KAFKA_METRICS = {
     labels: { ...SEND, 'error.type': 'absent, or `failed`' },
   },
   pending: {
-    name: 'waypost.appender.pending',
+    name: 'waypost.producer.pending',
     help: 'Bytes that wait for an acknowledgement of Kafka, without up to 1 MB of each blocked partition.',
     unit: 'By',
   },
   limit: {
-    name: 'waypost.appender.limit',
-    help: 'Most pending bytes. Ingest and control refuse calls beyond it. `waypost_appender_pending_bytes / waypost_appender_limit_bytes` is the fill.',
+    name: 'waypost.producer.limit',
+    help: 'Most pending bytes. Ingest and control refuse calls beyond it. `waypost_producer_pending_bytes / waypost_producer_limit_bytes` is the fill.',
     unit: 'By',
   },
   oldestPending: {
-    name: 'waypost.appender.oldest',
+    name: 'waypost.producer.oldest',
     help: 'Wait of the oldest pending record; 0 without pending records.',
     unit: 's',
   },
   blocked: {
-    name: 'waypost.appender.blocked',
+    name: 'waypost.producer.blocked',
     help: 'Partitions that have accepted no records for a second. They block no other partition. Their records wait, up to 1 MB each beside the limit, or go to another partition.',
     labels: {
       ...TOPIC,
@@ -55,7 +55,7 @@ export const KAFKA_METRICS = {
     },
   },
   diverted: {
-    name: 'waypost.appender.diverted',
+    name: 'waypost.producer.diverted',
     help: 'Records written to a partition other than the one of their key, which was blocked.',
     labels: TOPIC,
   },

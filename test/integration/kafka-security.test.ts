@@ -234,7 +234,7 @@ async function startAll(): Promise<void> {
 async function blocked(service: string): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${shared[`WAYPOST_${service}_HEALTH_PORT`]!}/metrics`);
   const lines = (await answer.text()).split('\n');
-  return lines.filter((line) => line.startsWith('waypost_appender_blocked{') && !line.endsWith(' 0')).join('\n');
+  return lines.filter((line) => line.startsWith('waypost_producer_blocked{') && !line.endsWith(' 0')).join('\n');
 }
 
 /** Returns all values of a topic. */

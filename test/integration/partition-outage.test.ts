@@ -119,7 +119,7 @@ function writeRound(value: string): Writing[] {
 
 async function blockedPartitions(topic: string): Promise<number> {
   const text = await renderMetrics(metrics);
-  const sample = new RegExp(`^waypost_appender_blocked{.*name="${topic}".*} (\\d+)$`, 'm').exec(text);
+  const sample = new RegExp(`^waypost_producer_blocked{.*name="${topic}".*} (\\d+)$`, 'm').exec(text);
   return Number(sample?.[1] ?? 0);
 }
 

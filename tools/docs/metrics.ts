@@ -10,7 +10,7 @@ const unread = {} as never;
 
 /** Metrics of modules that every service loads, by name: another part of the reference may have loaded them already. */
 const SHARED: Readonly<Record<string, RegExp>> = {
-  'Kafka, in every service': /^(messaging|waypost\.(appender|consumer|clock|config))\./,
+  'Kafka, in every service': /^(messaging|waypost\.(producer|consumer|clock|config))\./,
   'The process, in every service': /^((nodejs|process|v8js)\.|waypost\.info$)/,
 };
 

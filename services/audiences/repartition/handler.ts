@@ -44,7 +44,7 @@ export const REPARTITION_DEDUP_IDS = DEDUP_IDS / 2;
 
 export class Repartitioner {
   /** since the start of the process */
-  readonly counts = { given: 0, duplicates: 0, left: 0, rejected: 0 };
+  readonly counts = { copied: 0, duplicates: 0, skipped: 0, rejected: 0 };
   readonly #seen = createDedupWindow({ maxIds: REPARTITION_DEDUP_IDS });
   readonly #room: Backpressure;
   #failed = false;
@@ -65,7 +65,7 @@ export class Repartitioner {
     if (headers.kind === 'newer') return this.#stop(record, headers.format);
     if (headers.kind === 'rejected') return this.#skip(record, 'rejected');
     // Skip messages that this service produced itself.
-    if (config.source(headers.sourceId)?.data.of !== undefined) return this.#skip(record, 'left');
+    if (config.source(headers.sourceId)?.data.of !== undefined) return this.#skip(record, 'skipped');
     const call = callHash(headers.sourceId, headers.messageId);
     const ref = sightingOf(call, record.partition, record.offset);
     if (this.#seen.isDuplicate(ref, record.timestampMs)) return this.#skip(record, 'duplicates');
@@ -76,9 +76,9 @@ export class Repartitioner {
     const found = eventOf(message, headers.sourceId);
     // Anybody with the public write key could take over any profile.
     if (found?.event.kind === 'alias' && config.source(headers.sourceId)?.data.trust === 'browser')
-      return this.#skip(record, 'left');
-    if (!found || !isUser(found.user)) return this.#skip(record, 'left');
-    if (found.event.kind === 'alias' && !isUser(found.event.to)) return this.#skip(record, 'left');
+      return this.#skip(record, 'skipped');
+    if (!found || !isUser(found.user)) return this.#skip(record, 'skipped');
+    if (found.event.kind === 'alias' && !isUser(found.event.to)) return this.#skip(record, 'skipped');
     this.#copy(record, found, call);
     return 'accepted';
   }
@@ -89,7 +89,7 @@ export class Repartitioner {
     const origin = { name: messagesOrigin(partition), offset };
     producer.send([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
       () => {
-        this.counts.given++;
+        this.counts.copied++;
         record.done();
         this.#room.resumeAtHalf();
       },
@@ -102,7 +102,7 @@ export class Repartitioner {
     );
   }
 
-  #skip(record: OpenRecord, why: 'left' | 'duplicates' | 'rejected'): DispatchResult {
+  #skip(record: OpenRecord, why: 'skipped' | 'duplicates' | 'rejected'): DispatchResult {
     this.counts[why]++;
     record.done();
     return 'accepted';

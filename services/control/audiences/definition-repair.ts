@@ -74,9 +74,9 @@ export class DefinitionRepair {
       if (nowMs - (this.#since.get(nameOf(leftover)) ?? nowMs) < LEFT_FOR_MS) continue;
       try {
         await this.#mend(leftover);
-        log.info({ source: idOf(leftover), was: leftover.kind }, 'definition.mended');
+        log.info({ source: idOf(leftover), was: leftover.kind }, 'definition.repaired');
       } catch (error) {
-        log.warn({ source: idOf(leftover), reason: messageOf(error) }, 'definition.not_mended');
+        log.warn({ source: idOf(leftover), reason: messageOf(error) }, 'definition.repair_failed');
       }
     }
   }

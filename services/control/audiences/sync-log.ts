@@ -93,7 +93,7 @@ export class SyncLog {
       if (rows.length > 0) await history.ask((database) => saveSyncs(database, rows));
       this.#forget();
     } catch (error) {
-      log.debug({ reason: messageOf(error) }, 'syncs.not_kept');
+      log.debug({ reason: messageOf(error) }, 'syncs.not_stored');
       for (const key of keys.slice(-MAX_WAITING)) this.#changed.add(key);
       for (const key of keys.slice(0, -MAX_WAITING)) this.#rows.delete(key);
     }

@@ -109,7 +109,7 @@ export class History {
       return await work(database);
     } catch (error) {
       if (!isAway(error, database)) throw error;
-      this.options.log.warn({ reason: messageOf(error) }, 'history.away');
+      this.options.log.warn({ reason: messageOf(error) }, 'history.unavailable');
       this.#reopenIfBroken(database);
       throw unavailable('it does not answer');
     }
@@ -252,14 +252,14 @@ export class History {
         this.#written = new Map();
         const onFailure = (what: string, error: unknown) => {
           if (faultOf(error, database) === 'away') throw error;
-          log.error({ what, reason: messageOf(error) }, 'history.not_kept_within');
+          log.error({ what, reason: messageOf(error) }, 'history.maintenance_failed');
         };
         this.#parts = await keepWithin(database, keep, now(), { written, onFailure });
         await thinSyncs(database, now(), now() - keep.forMs);
         await cleanUp(database, this.#parts, this.#changed);
       });
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'history.not_kept_within');
+      log.warn({ reason: messageOf(error) }, 'history.maintenance_failed');
     }
   }
 

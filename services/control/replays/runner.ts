@@ -149,7 +149,7 @@ export class Replays {
       this.#trouble = false;
     } catch (error) {
       // The history itself reports that its database is away.
-      if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.not_looked_at');
+      if (!this.#trouble) this.options.log.debug({ reason: messageOf(error) }, 'replays.poll_failed');
       this.#trouble = true;
     }
   }
@@ -170,7 +170,7 @@ export class Replays {
       this.#active.delete(job.id),
     );
     this.#active.set(job.id, { held, ended });
-    log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.begun');
+    log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.started');
   }
 
   /** @param sent deliveries sent after the last save; undefined: not known yet */

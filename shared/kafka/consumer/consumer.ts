@@ -152,7 +152,7 @@ export class KafkaConsumption implements Consumption {
    */
   #stoodStill(): void {
     if (this.#stopping || this.#owned.partitions.size === 0) return;
-    this.parts.log.warn({ group: this.parts.groupId }, 'consumer.stood_still');
+    this.parts.log.warn({ group: this.parts.groupId }, 'consumer.stalled');
     this.#owned.drainAll('fence');
     this.parts.membership.askForRound();
   }

@@ -103,7 +103,7 @@ export class RestartingConsumer {
       await this.#live();
       return true;
     } catch (error) {
-      if (!this.#stopped) this.options.log.warn({ reason: messageOf(error) }, 'consumer.not_revived');
+      if (!this.#stopped) this.options.log.warn({ reason: messageOf(error) }, 'consumer.restart_failed');
       return this.#stopped;
     }
   }

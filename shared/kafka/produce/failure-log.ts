@@ -32,13 +32,13 @@ export class FailureLog {
         ...{ broker: node, topic: first?.topic, partition: first?.partition, partitions: failing.length },
         reason: reason ?? first?.backoff.error?.name,
       },
-      'append.failed',
+      'produce.failed',
     );
   }
 
   /** Logs a record that was returned to its caller. */
   refused(place: string, reason: string): void {
-    this.log.error({ place, reason }, 'append.refused');
+    this.log.error({ place, reason }, 'produce.refused');
   }
 
   /** Logs that no broker returns the leaders of the partitions. */
@@ -46,7 +46,7 @@ export class FailureLog {
     const now = performance.now();
     if (now - this.#loggedAt < EVERY_MS) return;
     this.#loggedAt = now;
-    this.log.warn({ reason }, 'append.no_metadata');
+    this.log.warn({ reason }, 'produce.metadata_missing');
   }
 
   /** Reports partitions that became blocked, and those accepting records again. */

@@ -2,8 +2,8 @@ import { warningOf } from '../../../tools/bench/log-warning';
 
 describe('a warning of a service', () => {
   it('is named by service, event and reason', () =>
-    expect(warningOf('{"level":"warn","service":"router","reason":"it ended","msg":"append.failed"}')).toBe(
-      'router append.failed (it ended)',
+    expect(warningOf('{"level":"warn","service":"router","reason":"it ended","msg":"produce.failed"}')).toBe(
+      'router produce.failed (it ended)',
     ));
   it('may have no reason', () =>
     expect(warningOf('{"level":"error","service":"router","msg":"x.y"}')).toBe('router x.y'));

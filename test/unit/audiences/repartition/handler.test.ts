@@ -7,14 +7,14 @@ import { type OpenRecord, type OutRecord } from '../../../../shared/kafka/port';
 const AT = '2026-11-22T08:00:00.000Z';
 
 /** Returns the records for the partitions of users, made of messages from a source with this trust. */
-function rekeyed(trust: Trust | undefined, ...messages: Partial<Message>[]): OutRecord[] {
-  const given: OutRecord[] = [];
+function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]): OutRecord[] {
+  const sent: OutRecord[] = [];
   const source: Source = {
     ...{ id: 'src_1', name: 'Site', enabled: true, writeKeys: [], createdAt: AT, updatedAt: AT },
     ...(trust && { trust }),
   };
-  const send = (records: OutRecord[]) => Promise.resolve(void given.push(...records));
-  const rekey = new Repartitioner({
+  const send = (records: OutRecord[]) => Promise.resolve(void sent.push(...records));
+  const repartitioner = new Repartitioner({
     config: { source: () => ({ version: 1, data: source }) },
     producer: { send, pendingBytes: 0, oldestPendingAt: undefined, close: () => Promise.resolve() },
     log: pino({ level: 'silent' }),
@@ -28,9 +28,9 @@ function rekeyed(trust: Trust | undefined, ...messages: Partial<Message>[]): Out
     const headers = messageHeaders('src_1', message.messageId, { acceptedAtMs: Date.parse(AT), traceparent: '' });
     const value = Buffer.from(JSON.stringify(message));
     const at = { topic: 'messages', partition: 0, offset, timestampMs: Date.parse(AT), key: null };
-    rekey.onRecord({ ...at, value, headers, done: () => undefined } as unknown as OpenRecord);
+    repartitioner.onRecord({ ...at, value, headers, done: () => undefined } as unknown as OpenRecord);
   }
-  return given;
+  return sent;
 }
 
 const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
@@ -43,5 +43,5 @@ it.each([
   ['an alias to an id of 513 bytes moves no profile', 'server', { ...alias, userId: 'x'.repeat(513) }, []],
   ['an id of 513 bytes has no profile', 'server', { type: 'identify', userId: 'x'.repeat(513) }, []],
 ] as const)('%s', (_, trust, message, keys) => {
-  expect(rekeyed(trust, message).map(({ key }) => key)).toEqual(keys);
+  expect(repartitioned(trust, message).map(({ key }) => key)).toEqual(keys);
 });
