@@ -4,11 +4,9 @@ import { addressKey, type ClientAddress } from '../../shared/service/client-addr
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
 import { type BodyOwner } from './read-body';
-import { type Budgets } from './memory-budgets';
-import { type LimitedCounts } from './limited-counts';
-import { RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
+import { type Budgets, type Share, FairShares } from './budgets';
+import { type LimitedCounts, RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
 import { logThrottle } from '../../shared/service/log-throttle';
-import { type Share, FairShares } from './fair-share';
 
 /**
  * Decides which requests may use ingest now. A source has rate limits, and a fair share of the concurrent requests and

@@ -9,8 +9,7 @@ import { type HttpResponse, badRequest, refusal, type RefusalCode, success } fro
 import { basicUser, type Sources } from './write-key';
 import { type ReadBody } from './read-body';
 import { type Admission } from './admission';
-import { messageRecords, rejectedRecords } from './message-records';
-import { type Store } from './store-messages';
+import { messageRecords, rejectedRecords, type Store } from './store-messages';
 import { watchStored } from './telemetry';
 
 /**
@@ -35,6 +34,8 @@ export interface RequestHandlerParts {
 interface Received {
   req: IncomingMessage;
   kind: CallType | 'batch';
+  /** the documented path, for traces */
+  route: string;
   /** replaces the request's body */
   body?: Buffer;
 }
@@ -68,7 +69,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       const { messages, rejected, rejectedRecords, receivedAt } = prepared;
       const storingAt = performance.now();
       const failed = await store({ messages, rejected: rejectedRecords, receivedAt });
-      watchStored({ records: messages, rejected, failed, storingAt, from: { req, startedAt } });
+      watchStored({ records: messages, rejected, failed, storingAt, from: { req, route: received.route, startedAt } });
       return failed ? refusal(failed) : success(rejected);
     } finally {
       gate.leave(place);

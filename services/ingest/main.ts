@@ -7,7 +7,7 @@ import { run } from '../../shared/service/run';
 import { loadSettings } from '../../shared/service/settings';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { createLog } from '../../shared/telemetry/log';
-import { budgetsOf, memoryOfProcess } from './memory-budgets';
+import { budgetsOf, memoryOfProcess } from './budgets';
 import { ANSWER_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */

@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/service/compacting-map';
 import { type RefusalCode } from './responses';
-import { type Share, type FairShares } from './fair-share';
+import { type Share, type FairShares } from './budgets';
 
 /**
  * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on inflated bytes, at which

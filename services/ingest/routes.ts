@@ -1,10 +1,10 @@
+import { type IncomingHttpHeaders } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { type CallType } from '../../shared/model/message';
+import { type CallType, CALL_TYPES } from '../../shared/model/message';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, PREFLIGHT, refusal, send, success } from './responses';
 import { type Sources } from './write-key';
 import { discardRest } from './read-body';
-import { browserSettings, PIXEL, pixelBody } from './browser';
 import { type Admission } from './admission';
 import { type RequestHandler } from './handle-request';
 
@@ -19,42 +19,64 @@ export interface AppParts {
   log: Log;
 }
 
-const BATCH_PATHS = ['/v1/batch', '/v1/import', '/v1/b'];
-const SINGLE_PATHS: Record<CallType, string> = {
-  track: 't',
-  identify: 'i',
-  page: 'p',
-  screen: 's',
-  group: 'g',
-  alias: 'a',
-};
-const SINGLES = Object.entries(SINGLE_PATHS) as [CallType, string][];
-const TYPE_BY_NAME = new Map<string, CallType>(
-  SINGLES.flatMap(([type, letter]) => [
-    [type, type],
-    [letter, type],
-  ]),
-);
+type Handle = (req: Request, res: Response) => void | Promise<void>;
+
+interface Route {
+  /** the documented path, by which metrics and traces name the route */
+  path: string;
+  aliases?: readonly string[];
+  method: 'get' | 'post';
+  handle: (parts: AppParts) => Handle;
+}
+
+const ROUTES: readonly Route[] = [
+  { path: '/v1/batch', aliases: ['/v1/import', '/v1/b'], method: 'post', handle: calls('batch') },
+  ...CALL_TYPES.map((type): Route => ({
+    path: `/v1/${type}`,
+    aliases: [`/v1/${type.charAt(0)}`],
+    method: 'post',
+    handle: calls(type),
+  })),
+  // The browser client's measurements of itself.
+  { path: '/v1/m', method: 'post', handle: () => (req, res) => answerUnread(req, res, success()) },
+  { path: '/v1/pixel/:type', method: 'get', handle: pixel },
+  { path: '/v1/projects/:writeKey/settings', method: 'get', handle: settings },
+];
 
 export function createApp(parts: AppParts): Express {
   const app = express();
   // These defaults of Express cost time with each call, and no client needs them.
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.use(preflight);
-
-  app.route(BATCH_PATHS).post(calls(parts, 'batch')).all(onlyAllow('POST'));
-  for (const [type, letter] of SINGLES) {
-    app
-      .route([`/v1/${letter}`, `/v1/${type}`])
-      .post(calls(parts, type))
-      .all(onlyAllow('POST'));
+  for (const { path, aliases = [], method, handle } of ROUTES) {
+    const allowed = method === 'post' ? 'POST' : 'GET, HEAD';
+    const route = app.route([path, ...aliases]);
+    route[method](handle(parts)).all(onlyAllow(allowed));
   }
-  app.route('/v1/m').post(discard).all(onlyAllow('POST'));
-  app.route('/v1/pixel/:type').get(pixel(parts)).all(onlyAllow('GET, HEAD'));
-  app.route('/v1/projects/:writeKey/settings').get(settings(parts)).all(onlyAllow('GET, HEAD'));
   app.use((req: Request, res: Response) => send(req, res, refusal('not_found')));
   app.use(failed(parts.log));
   return app;
+}
+
+const hasParameter = ({ path }: Route) => path.includes(':');
+const EXACT = new Map(
+  ROUTES.filter((route) => !hasParameter(route)).flatMap(({ path, aliases = [] }) =>
+    [path, ...aliases].map((each) => [each, path] as const),
+  ),
+);
+const PATTERNS = ROUTES.filter(hasParameter).map(({ path }) => ({
+  path,
+  pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`),
+}));
+
+/** Returns the documented path of a request, without any text of the client; empty for an unknown path. */
+export function routeOf(url: string): string {
+  const direct = EXACT.get(url);
+  if (direct !== undefined) return direct;
+  // It has a query, an extra slash, or capital letters.
+  const [path = ''] = url.split('?', 1);
+  const plain = path.replace(/^\/+/, '/').replace(/\/$/, '');
+  return EXACT.get(plain.toLowerCase()) ?? PATTERNS.find(({ pattern }) => pattern.test(plain))?.path ?? '';
 }
 
 /** Answers preflights, and corrects `//v1/batch`, which clients request whose endpoint was set with a trailing slash. */
@@ -64,42 +86,19 @@ function preflight(req: Request, res: Response, next: NextFunction): void {
   else next();
 }
 
-function calls({ intake }: AppParts, kind: CallType | 'batch') {
-  return async (req: Request, res: Response) => {
-    const answer = await intake({ req, kind });
-    if (answer !== 'gone') answerUnread(req, res, answer);
-  };
-}
-
-/** Discards the browser client's measurements of itself. */
-function discard(req: Request, res: Response): void {
-  answerUnread(req, res, success());
+function calls(kind: CallType | 'batch') {
+  const route = `/v1/${kind}`;
+  return ({ intake }: AppParts): Handle =>
+    async (req, res) => {
+      const answer = await intake({ req, kind, route });
+      if (answer !== 'gone') answerUnread(req, res, answer);
+    };
 }
 
 /** Responds although the body may not be read to its end, and reads the rest, so that the connection stays usable. */
 function answerUnread(req: Request, res: Response, answer: HttpResponse): void {
   send(req, res, answer);
   discardRest(req);
-}
-
-/** Always answers with the image, because nothing would read an error. Refusals are logged. */
-function pixel({ intake, log }: AppParts) {
-  return async (req: Request<{ type: string }>, res: Response) => {
-    const kind = TYPE_BY_NAME.get(req.params.type);
-    if (kind) {
-      const answer = await intake({ req, kind, body: pixelBody(req.url) });
-      if (answer !== 'gone' && answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
-    }
-    send(req, res, PIXEL);
-  };
-}
-
-function settings({ sources, gate }: AppParts) {
-  return async (req: Request<{ writeKey: string }>, res: Response) => {
-    const source = await sources.find(req.params.writeKey);
-    const refused = typeof source === 'string' ? gate.refused(req, refusal(source)) : undefined;
-    send(req, res, refused ?? browserSettings(req.params.writeKey, req.headers));
-  };
 }
 
 function onlyAllow(methods: string) {
@@ -119,4 +118,69 @@ function failed(log: Log) {
       send(req, res, refusal('internal_error'));
     }
   };
+}
+
+/** Handles a call that a page makes by loading an image. Always answers with the image, because nothing would read an error. */
+function pixel({ intake, log }: AppParts): Handle {
+  return async (req, res) => {
+    const kind = TYPE_BY_NAME.get(parameter(req, 'type'));
+    if (kind) {
+      const answer = await intake({ req, kind, route: '/v1/pixel/:type', body: pixelBody(req.url) });
+      if (answer !== 'gone' && answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
+    }
+    send(req, res, PIXEL);
+  };
+}
+
+const TYPE_BY_NAME = new Map<string, CallType>(
+  CALL_TYPES.flatMap((type) => [
+    [type, type],
+    [type.charAt(0), type],
+  ]),
+);
+
+/** One transparent pixel. */
+const PIXEL: HttpResponse = {
+  status: 200,
+  body: Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
+  headers: { 'content-type': 'image/gif', 'cache-control': 'no-store' },
+};
+
+/** Returns the call in a pixel's `data`: JSON, or JSON in base64 of either alphabet. Empty without `data`. */
+function pixelBody(url: string): Buffer {
+  const query = url.indexOf('?');
+  const data = query < 0 ? null : new URLSearchParams(url.slice(query)).get('data');
+  const text = (data ?? '').trim();
+  // An unescaped plus sign was decoded as a space.
+  return text.startsWith('{') ? Buffer.from(text) : Buffer.from(text.replaceAll(' ', '+'), 'base64');
+}
+
+/** Answers with the settings that analytics.js fetches first. */
+function settings({ sources, gate }: AppParts): Handle {
+  return async (req, res) => {
+    const writeKey = parameter(req, 'writeKey');
+    const source = await sources.find(writeKey);
+    const refused = typeof source === 'string' ? gate.refused(req, refusal(source)) : undefined;
+    send(req, res, refused ?? browserSettings(writeKey, req.headers));
+  };
+}
+
+const HOST = /^[\w.:[\]-]{1,255}$/;
+
+/** Names this host as the API host; without it the client sends its calls to Segment. */
+function browserSettings(writeKey: string, headers: IncomingHttpHeaders): HttpResponse {
+  const host = headers.host !== undefined && HOST.test(headers.host) ? headers.host : undefined;
+  const protocol = String(headers['x-forwarded-proto'] ?? '').startsWith('https') ? 'https' : 'http';
+  const ours = { apiKey: writeKey, ...(host !== undefined && { apiHost: `${host}/v1`, protocol }) };
+  return {
+    status: 200,
+    body: JSON.stringify({ integrations: { 'Segment.io': ours } }),
+    // The response depends on the requested host, which a shared cache may ignore.
+    headers: { 'content-type': 'application/json', 'cache-control': 'private, max-age=60' },
+  };
+}
+
+function parameter({ params }: Request, name: string): string {
+  const value = params[name];
+  return typeof value === 'string' ? value : '';
 }

@@ -1,5 +1,5 @@
 import { type Express } from 'express';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -8,9 +8,8 @@ import { addressKey } from '../../shared/service/client-address';
 import { listen } from '../../shared/service/health';
 import { watchRequest } from '../../shared/telemetry/http-server';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
-import { nativePrototypes } from './express-prototypes';
-import { routeOf } from './route-name';
-import { FairShares } from './fair-share';
+import { routeOf } from './routes';
+import { FairShares } from './budgets';
 
 /**
  * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a graceful stop that answers
@@ -139,4 +138,28 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   await withTimeout(deadlineMs, closed);
   clearInterval(sweep);
   server.closeAllConnections();
+}
+
+/** The prototypes that an Express application sets on requests and responses (missing in its types). */
+interface Prototypes {
+  request: object;
+  response: object;
+}
+
+/**
+ * Returns classes for `createServer` whose instances already have the app's prototypes. Call it once, before the app
+ * serves. Express changes the prototype of each request and response by `Object.setPrototypeOf`, unless it has Express's
+ * already. V8 then discards its optimizations for them, and everything that Node does with them afterwards is slow.
+ * Measured for a call of 1 KB: 85 µs of CPU a request, 55 µs of it for this. If Express changes its method one day,
+ * everything still works at the old speed.
+ */
+function nativePrototypes(app: Express) {
+  class Request extends IncomingMessage {}
+  class Response extends ServerResponse {}
+  const prototypes = app as unknown as Prototypes;
+  Object.setPrototypeOf(Request.prototype, prototypes.request);
+  Object.setPrototypeOf(Response.prototype, prototypes.response);
+  prototypes.request = Request.prototype;
+  prototypes.response = Response.prototype;
+  return { IncomingMessage: Request, ServerResponse: Response };
 }

@@ -6,11 +6,10 @@ import { createApp } from './routes';
 import { type ClientAddress, createClientAddress } from '../../shared/service/client-address';
 import { createSources } from './write-key';
 import { createBodyReader } from './read-body';
-import { type Budgets, budgetsOf, memoryOfProcess } from './memory-budgets';
+import { type Budgets, budgetsOf, memoryOfProcess } from './budgets';
 import { Admission } from './admission';
 import { createRequestHandler } from './handle-request';
-import { LimitedCounts } from './limited-counts';
-import { type LimitSettings } from './rate-limits';
+import { LimitedCounts, type LimitSettings } from './rate-limits';
 import { type IngestServer, startServer } from './server';
 import { createStore } from './store-messages';
 

@@ -6,7 +6,6 @@ import { metrics } from '../../shared/telemetry/metrics';
 import { isTraced, recordedRoot, recordSpan, sendAttributes, type SpanLink } from '../../shared/telemetry/spans';
 import { childTraceparent, isTraceparent } from '../../shared/telemetry/trace';
 import { type RefusalCode } from './responses';
-import { routeOf } from './route-name';
 
 /** Metrics and spans of calls. Spans are written when a request has ended, if its trace is recorded. */
 
@@ -35,7 +34,8 @@ export interface Stored {
 }
 
 interface RequestStart {
-  req: Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+  req: Pick<IncomingMessage, 'method' | 'headers'>;
+  route: string;
   /** by `performance.now()` */
   startedAt: number;
 }
@@ -89,10 +89,10 @@ function traceRequest(of: {
   endedAt: number;
 }): void {
   const { context, from, links, messages, failed, storingAt, endedAt } = of;
-  const { method = 'POST', url = '', headers = {} } = from?.req ?? {};
+  const { method = 'POST', headers = {} } = from?.req ?? {};
+  const route = from?.route ?? '';
   const { traceparent } = headers;
   const caller = typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : undefined;
-  const route = routeOf(url);
   recordSpan({
     name: `${method} ${route}`,
     kind: 'server',

@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { routeOf } from '../../../services/ingest/routes';
 import { startTestIngest, basic, type TestIngest } from './start';
 
 let ingest: TestIngest;
@@ -68,6 +69,22 @@ describe('paths', () => {
     expect([answer.status, answer.body]).toMatchObject([400, { success: false, code: 'invalid_request' }]);
   });
 });
+
+test.each([
+  ['/v1/batch', '/v1/batch'],
+  ['/v1/b', '/v1/batch'],
+  ['/v1/import', '/v1/batch'],
+  ['/v1/track', '/v1/track'],
+  ['/v1/t/', '/v1/track'],
+  ['//v1/identify?x=1', '/v1/identify'],
+  ['/V1/Screen', '/v1/screen'],
+  ['/v1/m', '/v1/m'],
+  ['/v1/pixel/track?data=secret', '/v1/pixel/:type'],
+  ['/v1/projects/a-write-key/settings', '/v1/projects/:writeKey/settings'],
+  ['/v1/projects/a-write-key', ''],
+  ['/', ''],
+  ['', ''],
+])('metrics name the route of %j as %j', (url, route) => expect(routeOf(url)).toBe(route));
 
 describe('the answer', () => {
   test('is exactly {"success":true}, as JSON', async () => {

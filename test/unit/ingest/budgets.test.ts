@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { budgetsOf } from '../../../services/ingest/memory-budgets';
+import { budgetsOf, FairShares } from '../../../services/ingest/budgets';
 import { createBodyReader, inflatedChunk, isTrickle } from '../../../services/ingest/read-body';
-import { FairShares } from '../../../services/ingest/fair-share';
 
 const fill = (shares: FairShares, owner: string) => {
   let taken = 0;
