@@ -24,16 +24,16 @@ const duration = metrics.histogram(INFO.duration, LATENCY_BOUNDS);
 const succeeded = duration.of(SEND);
 const failed = duration.of({ ...SEND, 'error.type': 'failed' });
 
-const appenders = new Map<BatchProducer, BatchProducerOptions>();
+const producers = new Map<BatchProducer, BatchProducerOptions>();
 
-metrics.gauge(INFO.pending, () => only([...appenders.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)));
+metrics.gauge(INFO.pending, () => only([...producers.keys()].reduce((sum, { pendingBytes }) => sum + pendingBytes, 0)));
 metrics.gauge(INFO.limit, () => {
-  const limits = [...appenders.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
+  const limits = [...producers.values()].map(({ maxPendingBytes }) => maxPendingBytes).filter(Number.isFinite);
   return limits.length === 0 ? [] : only(limits.reduce((sum, bytes) => sum + bytes, 0));
 });
 metrics.gauge(INFO.oldestPending, () => {
   const now = Date.now();
-  const waits = [...appenders.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt);
+  const waits = [...producers.keys()].map(({ oldestPendingAt = now }) => now - oldestPendingAt);
   return only(Math.max(0, ...waits) / 1_000);
 });
 
@@ -67,7 +67,7 @@ export function meterProducer(
   options: BatchProducerOptions,
   blocked: () => Iterable<Blocked>,
 ): ProducerMeter {
-  appenders.set(producer, options);
+  producers.set(producer, options);
   blockedOf.set(producer, blocked);
   return {
     answered: (acknowledged, ms) => {
@@ -78,7 +78,7 @@ export function meterProducer(
     },
     failed: (ms) => failed.record(ms / 1_000),
     end: () => {
-      appenders.delete(producer);
+      producers.delete(producer);
       blockedOf.delete(producer);
     },
   };

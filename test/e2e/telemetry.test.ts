@@ -213,7 +213,7 @@ test('/metrics of all services and OTLP have the metrics that docs/reference/met
   // Some counters have no value: no filter or condition failed, no audience existed, no partition was blocked.
   const valued = documented.filter(({ prometheus }) => new RegExp(`^${prometheus}(_bucket)?[{ ]`, 'm').test(all));
   const silent = documented.filter((each) => !valued.includes(each)).map(({ prometheus }) => prometheus);
-  expect(['filters_failed', 'conditions_failed', 'profiles_events', 'appender_blocked', 'appender_diverted']).toEqual(
+  expect(['filters_failed', 'conditions_failed', 'profiles_messages', 'producer_blocked', 'producer_diverted']).toEqual(
     expect.arrayContaining(silent.map((name) => name.replace(/^waypost_|_total$/g, ''))),
   );
   await eventually(() => {

@@ -41,7 +41,7 @@ const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
 describe('a batch producer', () => {
   test('writes every record, in requests that no broker refuses, and resolves then', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: number[] = [];
     const tail = await kafka.tail({
       name: 'all',
@@ -52,34 +52,34 @@ describe('a batch producer', () => {
     });
     // 5 MB at once, most of it for one partition: more than one request may carry.
     await Promise.all([
-      appender.send(records('messages', 2_000, 1_000)),
-      appender.send(
+      producer.send(records('messages', 2_000, 1_000)),
+      producer.send(
         Array.from({ length: 3_000 }, () => ({ topic: 'messages', key: 'same', value: Buffer.alloc(1_000) })),
       ),
     ]);
-    expect(appender.pendingBytes).toBe(0);
-    expect(appender.oldestPendingAt).toBeUndefined();
+    expect(producer.pendingBytes).toBe(0);
+    expect(producer.oldestPendingAt).toBeUndefined();
     await tail.caughtUp(60_000);
     expect(seen).toHaveLength(5_000);
     await tail.stop();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('refuses records beyond its limit at once, and a record that is too large without others', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 50_000, deliveryTimeoutMs: 'retry' });
-    const first = appender.send(records('messages', 300));
-    await expect(appender.send(records('messages', 300))).rejects.toMatchObject({
+    const producer = await kafka.producer({ maxPendingBytes: 50_000, deliveryTimeoutMs: 'retry' });
+    const first = producer.send(records('messages', 300));
+    await expect(producer.send(records('messages', 300))).rejects.toMatchObject({
       code: 'overloaded',
       retriable: true,
     });
     await first;
-    const large = appender.send([{ topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) }]);
-    const neighbour = appender.send([{ topic: 'messages', key: 'n', value: 'x' }]).catch((error: unknown) => error);
+    const large = producer.send([{ topic: 'messages', key: 'large', value: Buffer.alloc(1_200_000) }]);
+    const neighbour = producer.send([{ topic: 'messages', key: 'n', value: 'x' }]).catch((error: unknown) => error);
     await expect(large).rejects.toMatchObject({ code: 'kafka_refused', retriable: false });
     await neighbour;
-    await appender.send(records('messages', 1));
-    await appender.close(1_000);
+    await producer.send(records('messages', 1));
+    await producer.close(1_000);
   });
 });
 
@@ -87,16 +87,16 @@ test('the timestamp of one written record corrects the broker clock', async () =
   // The clock is an hour ahead, which reads alone cannot detect.
   brokerClock.read(Date.now() + 3_600_000);
   const kafka = await connect();
-  const appender = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
-  await appender.send([{ topic: 'messages', key: 'clock', value: '{}' }]);
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
+  await producer.send([{ topic: 'messages', key: 'clock', value: '{}' }]);
   expect(Math.abs(brokerClock.now() - Date.now())).toBeLessThan(60_000);
-  await appender.close(1_000);
+  await producer.close(1_000);
 });
 
 describe('a tail', () => {
   test('is caught up once it has read every record of the time of the call, also in an empty topic', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const keys: string[] = [];
     const tail = await kafka.tail({
       name: 'config',
@@ -108,18 +108,18 @@ describe('a tail', () => {
     await tail.caughtUp(60_000);
     expect(keys).toEqual([]);
     for (let i = 0; i < 5; i++) {
-      await appender.send([{ topic: 'config', key: `entry-${String(i)}`, value: '{}' }]);
+      await producer.send([{ topic: 'config', key: `entry-${String(i)}`, value: '{}' }]);
       await tail.caughtUp(60_000);
       expect(keys.at(-1)).toBe(`entry-${String(i)}`);
     }
     await tail.stop();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('from the end gets the records written after it was opened, and no earlier ones', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(records('attempts', 20));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(records('attempts', 20));
     const seen: string[] = [];
     const tail = await kafka.tail({
       name: 'attempts',
@@ -128,10 +128,10 @@ describe('a tail', () => {
       onRecord: (record) => seen.push(String(record.key)),
       onFatal: fatal,
     });
-    await appender.send([{ topic: 'attempts', key: 'after', value: '1' }]);
+    await producer.send([{ topic: 'attempts', key: 'after', value: '1' }]);
     await eventually(() => expect(seen).toEqual(['after']));
     await tail.stop();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 });
 
@@ -144,8 +144,8 @@ describe('reading at a given offset', () => {
 
   test('returns the record at the offset, records after it, and the end', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(written.map((record) => ({ ...record, headers: { n: record.value } })));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(written.map((record) => ({ ...record, headers: { n: record.value } })));
     const held = (await kafka.ranges('webhooks.dead')).filter(({ low, high }) => high > low);
     expect(held).toMatchObject([{ low: 0, high: 50 }]);
     const { partition } = held[0]!;
@@ -158,13 +158,13 @@ describe('reading at a given offset', () => {
     expect(fetched.next).toBe(fetched.records.at(-1)!.offset + 1);
     expect(await kafka.read({ ...at, offset: 50 })).toEqual({ records: [], next: 50, end: 50, gone: false });
     expect(await kafka.read({ ...at, offset: 51 })).toMatchObject({ records: [], gone: true });
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('finds the first offset of a time', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(records('webhooks.retry.15m', 20));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(records('webhooks.retry.15m', 20));
     const before = await kafka.ranges('webhooks.retry.15m');
     const since = Date.now() + 1;
     // The broker uses this machine's clock: the next record must have a later millisecond.
@@ -172,11 +172,11 @@ describe('reading at a given offset', () => {
     expect(await kafka.ranges('webhooks.retry.15m', since)).toEqual(
       before.map((range) => ({ ...range, low: range.high })),
     );
-    await appender.send([{ topic: 'webhooks.retry.15m', key: 'later', value: 'x' }]);
+    await producer.send([{ topic: 'webhooks.retry.15m', key: 'later', value: 'x' }]);
     const after = (await kafka.ranges('webhooks.retry.15m', since)).filter(({ low, high }) => high > low);
     expect(after).toHaveLength(1);
     expect(after[0]!.high - after[0]!.low).toBe(1);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 });
 
@@ -208,22 +208,22 @@ describe('a consumer group', () => {
 
   test('a member that joins a group without commits gets its share, and every partition of an empty topic is read', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await join('fresh', 'webhooks.retry.30m');
     const second = await join('fresh', 'webhooks.retry.30m');
     running.add(first.consumption).add(second.consumption);
     const one = Array.from({ length: 4 }, (_, partition) => ({
       ...{ topic: 'webhooks.retry.30m', key: null, value: 'x', partition },
     }));
-    await appender.send(one);
+    await producer.send(one);
     const read = () => [...first.seen, ...second.seen].toSorted();
     await eventually(() => expect(read()).toEqual(['0/0', '1/0', '2/0', '3/0']));
     await eventually(async () => {
-      await appender.send(one);
+      await producer.send(one);
       expect(second.seen.length).toBeGreaterThan(0);
     });
     await Promise.all([first.consumption.stop(5_000), second.consumption.stop(5_000)]);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   async function consumeAll(group: string, topic: string) {
@@ -250,30 +250,30 @@ describe('a consumer group', () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.2m', 'beyond'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(numbered(topic, 10, 'before'));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(numbered(topic, 10, 'before'));
     await admin.connect();
     const groupId = `${prefix}waypost-${group}`;
     await admin.setOffsets({ groupId, topic: prefix + topic, partitions: [{ partition: 0, offset: '60' }] });
     const first = await consumeAll(group, topic);
     const committed = async () => (await admin.fetchOffsets({ groupId, topics: [prefix + topic] }))[0]?.partitions[0];
     await eventually(async () => expect(await committed()).toMatchObject({ offset: '10' }));
-    await appender.send(numbered(topic, 40, 'after'));
+    await producer.send(numbered(topic, 40, 'after'));
     const after = numbered(topic, 40, 'after').map(({ value }) => value);
     await eventually(() => expect(first.seen).toEqual(after));
     await first.consumption.stop(5_000);
     expect(await committed()).toMatchObject({ offset: '50' });
     await admin.disconnect();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('a consumer of a topic that is deleted and created again reads the records of the new topic', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.20s', 'again'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const { consumption, seen } = await consumeAll(group, topic);
-    await appender.send(numbered(topic, 100, 'old'));
+    await producer.send(numbered(topic, 100, 'old'));
     await eventually(() => expect(seen).toHaveLength(100));
     await admin.connect();
     await admin.deleteTopics({ topics: [prefix + topic] });
@@ -281,32 +281,32 @@ describe('a consumer group', () => {
     await eventually(async () => {
       await admin.createTopics({ topics: [{ topic: prefix + topic, numPartitions: 4, configEntries }] });
     });
-    await appender.send(numbered(topic, 40, 'new'));
+    await producer.send(numbered(topic, 40, 'new'));
     const all = [...numbered(topic, 100, 'old'), ...numbered(topic, 40, 'new')].map(({ value }) => value);
     await eventually(() => expect(seen).toEqual(all), { deadlineMs: 120_000 });
     await consumption.stop(5_000);
     await admin.disconnect();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('records that retention deletes before they are read are counted', async () => {
     const kafka = await connect();
     const [topic, group] = ['webhooks.retry.15m', 'expired'];
     const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     // Kafka lists partitions in no fixed order.
     const at = (await kafka.ranges(topic)).find(({ partition }) => partition === 0)!;
-    await appender.send(numbered(topic, 5, 'read'));
+    await producer.send(numbered(topic, 5, 'read'));
     const first = await consumeAll(group, topic);
     await eventually(() => expect(first.seen.filter((value) => value.startsWith('read'))).toHaveLength(5));
     await first.consumption.stop(5_000);
-    await appender.send(numbered(topic, 10, 'gone'));
+    await producer.send(numbered(topic, 10, 'gone'));
     await admin.connect();
     const offset = String(at.high + 15);
     // kafkajs deletes only from topics whose leaders it knows.
     await admin.fetchTopicOffsets(prefix + topic);
     await admin.deleteTopicRecords({ topic: prefix + topic, partitions: [{ partition: 0, offset }] });
-    await appender.send(numbered(topic, 5, 'kept'));
+    await producer.send(numbered(topic, 5, 'kept'));
     const second = await consumeAll(group, topic);
     await eventually(() => expect(second.seen).toContain('kept4'));
     expect(second.seen.filter((value) => value.startsWith('gone'))).toEqual([]);
@@ -314,12 +314,12 @@ describe('a consumer group', () => {
     expect((await renderMetrics(metrics)).split('\n')).toContain(line);
     await second.consumption.stop(5_000);
     await admin.disconnect();
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('metrics count partitions that no member reads, the records in them and the age of the oldest', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const topic = 'webhooks.retry.5m';
     // The group leader is a foreign client that assigns partitions 2 and 3 to no member.
     // Its name sorts last: the first member counts the records.
@@ -332,7 +332,7 @@ describe('a consumer group', () => {
     await leader.run({ eachMessage: () => Promise.resolve() });
     const { consumption } = await join('unread', topic);
     running.add(consumption);
-    await appender.send(
+    await producer.send(
       [2, 3].flatMap((partition) => [1, 2, 3].map(() => ({ topic, key: null, value: 'x', partition }))),
     );
     const read = async (name: string) => {
@@ -351,13 +351,13 @@ describe('a consumer group', () => {
     await leader.disconnect();
     await eventually(async () => expect(await read('waypost_consumer_unassigned')).toBe(0), { deadlineMs: 120_000 });
     await consumption.stop(5_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('a refused record is read again at once after resume, or at its time', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(records('webhooks', 500));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(records('webhooks', 500));
     const seen = new Map<string, number>();
     let refusals = 0;
     let mode: 'busy' | 'later' | 'take' = 'busy';
@@ -388,13 +388,13 @@ describe('a consumer group', () => {
     await eventually(() => expect(seen.size).toBe(500));
     expect([...seen.values()].every((times) => times === 1)).toBe(true);
     await consumption.stop(5_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('partitions that hold records and have no committed offset are found until their group commits', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(numbered('webhooks', 5, 'first'));
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(numbered('webhooks', 5, 'first'));
     const delivery = async () => {
       const { uncommitted } = await inspectOffsets(settings);
       return uncommitted.filter(({ group }) => group === `${prefix}waypost-delivery`);
@@ -406,17 +406,17 @@ describe('a consumer group', () => {
     const { consumption } = await consumeAll('delivery', 'webhooks');
     await eventually(async () => expect(await delivery()).toEqual([]));
     await consumption.stop(5_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('the next member of a group reads open records again, and no completed ones', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await join('resume', 'webhooks.due');
-    await appender.send(records('webhooks.due', 200));
+    await producer.send(records('webhooks.due', 200));
     await eventually(() => expect(first.seen).toHaveLength(200));
     first.holding = true;
-    await appender.send(records('webhooks.due', 100));
+    await producer.send(records('webhooks.due', 100));
     await eventually(() => expect(first.held).toHaveLength(100));
     // It stops with open records: it gives up waiting and commits completed ones.
     await first.consumption.stop(300);
@@ -425,7 +425,7 @@ describe('a consumer group', () => {
     await eventually(() => expect(second.seen).toHaveLength(100));
     expect(new Set(second.seen)).toEqual(new Set(first.seen.slice(200)));
     await second.consumption.stop(5_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   /** Joins a group and holds records: some in flight, which end after a revocation, and some queued, which are handed back. */
@@ -471,8 +471,8 @@ describe('a consumer group', () => {
 
   test('a member that stops hands back its queued records, and the next one reads those alone', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    await appender.send(twoTopics());
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    await producer.send(twoTopics());
     const first = await joinWithQueue('give-back-stop');
     await eventually(() => expect(first.seen).toHaveLength(300));
     await first.consumption.stop(20_000);
@@ -485,17 +485,17 @@ describe('a consumer group', () => {
       deadlineMs: 60_000,
     });
     // After these records are read, a repeated read would have shown.
-    await appender.send(twoTopics());
+    await producer.send(twoTopics());
     await eventually(() => expect(second.seen.length).toBeGreaterThanOrEqual(first.counts.released + 300));
     expect(second.seen).toHaveLength(first.counts.released + 300);
     expect(new Set([...first.seen, ...second.seen]).size).toBe(600);
     await second.consumption.stop(20_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('a partition that moves hands its queued records to the new owner, and back again', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const first = await joinWithQueue('give-back-move');
     await eventually(() => expect(first.seen.length).toBeGreaterThanOrEqual(600));
     const second = await joinWithQueue('give-back-move');
@@ -506,17 +506,17 @@ describe('a consumer group', () => {
     await eventually(() => expect(first.seen).toHaveLength(600 + second.counts.released), { deadlineMs: 60_000 });
     await first.consumption.stop(20_000);
     expect(first.consumption.open).toBe(0);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('when a member joins and another leaves in order no record is lost, and the remaining member reads none twice', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const one = await join('grow', 'messages.rejected');
     let sent = 0;
     const load = setInterval(() => {
       sent += 20;
-      void appender.send(records('messages.rejected', 20));
+      void producer.send(records('messages.rejected', 20));
     }, 20).unref();
     await eventually(() => expect(one.seen.length).toBeGreaterThan(200));
     const two = await join('grow', 'messages.rejected');
@@ -526,12 +526,12 @@ describe('a consumer group', () => {
     await eventually(() => expect(new Set([...one.seen, ...two.seen]).size).toBe(sent), { deadlineMs: 60_000 });
     expect(new Set(two.seen).size).toBe(two.seen.length);
     await two.consumption.stop(5_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 
   test('a group that grows from one to three members and shrinks under load reads no record twice', async () => {
     const kafka = await connect();
-    const appender = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: string[] = [];
     const member = async (name: string): Promise<Consumption> => {
       const own = await connect();
@@ -553,7 +553,7 @@ describe('a consumer group', () => {
     let sent = 0;
     const load = setInterval(() => {
       sent += 10;
-      void appender.send([...records('webhooks.dead', 5), ...records('attempts', 5)]);
+      void producer.send([...records('webhooks.dead', 5), ...records('attempts', 5)]);
     }, 10).unref();
     const moved = async () => {
       const count = seen.length;
@@ -575,7 +575,7 @@ describe('a consumer group', () => {
     // The last member owns every partition, by the partitioner of the producer.
     expect(records('attempts', 40).every(({ key }) => three.owns('attempts', key ?? ''))).toBe(true);
     await three.stop(10_000);
-    await appender.close(1_000);
+    await producer.close(1_000);
   });
 });
 

@@ -154,8 +154,8 @@ test('without the right to write messages.rejected ingest and router continue, a
   await eventually(async () => expect(await written('router', REJECTED)).toBe('TOPIC_AUTHORIZATION_FAILED'));
   const env = loadSettings({ ...shared, ...environment('ingest') });
   const kafka = await connectKafka(env, { clientId: 'test', log: createLog('test', 'silent') });
-  const appender = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
-  await appender.send([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  await producer.send([{ topic: 'messages', key: 'k', value: 'unreadable by the router' }]);
 
   // Then every call is delivered, also after the router has tried for a while.
   await arrives('without');
@@ -167,7 +167,7 @@ test('without the right to write messages.rejected ingest and router continue, a
 
   await grant(admin, ofRejected);
   await eventually(async () => expect(await textOf(view, REJECTED)).toContain('unreadable by the router'));
-  await appender.close(1_000);
+  await producer.close(1_000);
   await Promise.all([kafka.close(), view.close()]);
 }, 400_000);
 

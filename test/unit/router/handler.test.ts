@@ -21,7 +21,7 @@ const destination: Destination = {
   updatedAt: AT,
 };
 
-/** A router over an appender whose acknowledgements the test gives. */
+/** A router over a producer whose acknowledgements the test gives. */
 function aRouter() {
   const sources = new Map([['s1', source]]);
   const appends: { records: OutRecord[]; ack(): void; fail(error: Error): void }[] = [];
