@@ -1,11 +1,20 @@
 import { type Delivery } from '../../shared/model/delivery';
 import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
 import { type Refusal } from './lanes/types';
-import { type Lookup, type Target } from './endpoints';
+import { type Lookup, type OpenLookup, type Target } from './endpoints';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 
-export type Admission = { kind: 'try'; open: Target[] } | NotTried;
+export type Admission = Admitted | NotTried;
+
+/** The delivery may be tried. */
+export interface Admitted {
+  kind: 'try';
+  /** the version of its destination that admitted it */
+  lookup: OpenLookup;
+  /** its URLs that have not rejected the delivery, at least one */
+  open: Target[];
+}
 
 /** A step of a delivery that ends without an attempt. */
 export type NotTried =
@@ -51,7 +60,7 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
 
   const open = destination.targets.filter((target) => !delivery.closed.includes(target.hash));
   if (open.length === 0) return { kind: 'dead', reason: 'rejected' };
-  if (delivery.test) return { kind: 'try', open };
+  if (delivery.test) return { kind: 'try', lookup, open };
 
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
@@ -60,14 +69,23 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
     const expiresAt = lastReturnAt(delivery.expiresAt, windowMs);
     return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
   }
-  return { kind: 'try', open };
+  return { kind: 'try', lookup, open };
+}
+
+/**
+ * Decides again about a delivery that waited in a lane, at the moment of sending. Returns the same admission if neither
+ * its destination nor its window has changed since.
+ */
+export function readmit(admitted: Admitted, delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
+  if (lookup === admitted.lookup && !isOver(delivery, timing.nowMs)) return admitted;
+  return admit(delivery, lookup, timing);
 }
 
 /**
  * Returns whether a possibly outdated `config` must not decide this: the decision would end the delivery, or the
  * delivery was made with a later version of its destination.
  */
-export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Admission): boolean {
+export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Pick<Admission, 'kind'>): boolean {
   if (kind === 'cancelled' || kind === 'dead') return true;
   return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }
@@ -122,7 +140,7 @@ const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'do
  */
 export function divert(
   delivery: Delivery,
-  refusals: readonly [Refusal, ...Refusal[]],
+  refusals: readonly Refusal[],
   { nowMs, tiersMs, windowMs }: Timing,
 ): NotTried {
   const { attempt, expiresAt } = delivery;

@@ -44,8 +44,15 @@ export interface OpenDestination {
   secrets: PreparedSecrets | undefined;
 }
 
+/** The same object until the destination changes. */
+export interface OpenLookup {
+  kind: 'open';
+  version: number;
+  destination: OpenDestination;
+}
+
 export type Lookup =
-  | { kind: 'open'; version: number; destination: OpenDestination }
+  | OpenLookup
   | { kind: 'deleted' }
   /** its secrets cannot be decrypted by this process */
   | { kind: 'sealed'; version: number; why: string }

@@ -1,15 +1,16 @@
 import { DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
-import { decodeDelivery } from '../../shared/model/delivery';
+import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
-import { Backpressure } from '../../shared/service/backpressure';
 import { AppError, messageOf } from '../../shared/service/errors';
+import { Backpressure } from '../../shared/service/backpressure';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
-import { Attempt, AttemptContext, type AttemptOptions } from './attempt';
+import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
+import { Attempt, AttemptContext, type AttemptOptions, type OpenDelivery } from './attempt';
 import { recordsOf, unreadableRecord, type DeliveryInHand, type StepOutcome } from './outcome';
-import { finished, released, taken, unreadable } from './telemetry';
+import { concluded, finished, released, taken, unreadable } from './telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.
@@ -31,37 +32,31 @@ export interface DelivererOptions extends AttemptOptions {
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
   parking?: BatchProducer;
   limits: Limits;
+  log: Log;
   /** called when there is room again after `busy` */
   onRoom: () => void;
   onFatal(error: unknown): void;
-}
-
-interface InHand {
-  held: DeliveryInHand;
-  record: OpenRecord;
 }
 
 export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
   /** deliveries that `config` may decide differently once it is read further */
-  readonly #undecided: DecisionGate<InHand>;
+  readonly #undecided: DecisionGate<OpenDelivery>;
+  readonly #room: Backpressure;
   #duplicatesDropped = 0;
   #bytes = 0;
-  readonly #room: Backpressure;
 
   constructor(private readonly options: DelivererOptions) {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      concluded: (held, record, outcome, nowMs) => this.#finish({ held, record }, outcome, nowMs),
+      ended: (held, outcome, nowMs) => (outcome ? this.#finish(held, outcome, nowMs) : this.#decideAgain(held)),
       late: (event) => void this.#append([event]).catch(() => undefined),
-      again: (held, record) =>
-        record.isRevoking ? this.#handBack({ held, record }) : this.#undecided.offer({ held, record }),
     });
     this.#undecided = new DecisionGate(
       options.config,
-      (taken, { current }) => this.#admit(taken, current),
+      (held, { current }) => this.#admit(held, current),
       (error) => options.onFatal(error),
     );
   }
@@ -73,113 +68,118 @@ export class Deliverer {
 
   /** Fill of each limit: 0 to 1, and a little more. */
   get fill(): { bodies: number; outcomes: number } {
-    const { limits, producer, parking } = this.options;
-    const pendingBytes = producer.pendingBytes + (parking?.pendingBytes ?? 0);
-    return {
-      bodies: this.#bytes / limits.maxBytes,
-      outcomes: pendingBytes / limits.maxUnacknowledgedBytes,
-    };
+    return { bodies: this.#bodiesFill, outcomes: this.#outcomesFill };
   }
 
   /** Highest fill of the limits: 0 to 1, and a little more. */
   get load(): number {
-    const { bodies, outcomes } = this.fill;
-    return Math.max(bodies, outcomes);
+    return Math.max(this.#bodiesFill, this.#outcomesFill);
+  }
+
+  get #bodiesFill(): number {
+    return this.#bytes / this.options.limits.maxBytes;
+  }
+
+  get #outcomesFill(): number {
+    const { limits, producer, parking } = this.options;
+    return (producer.pendingBytes + (parking?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes;
   }
 
   onRecord(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) return 'busy';
     const decoded = decodeDelivery(record.headers);
-    if (decoded.kind === 'newer') {
-      const { format } = decoded;
-      this.options.onFatal(
-        new AppError(
-          'newer_format',
-          `a delivery has format ${format}, which this version does not know: upgrade it first`,
-        ),
-      );
-      return 'busy';
+    switch (decoded.kind) {
+      case 'newer':
+        return this.#stop(decoded.format);
+      case 'unreadable':
+        this.#setAside(record, decoded.why);
+        return 'accepted';
+      case 'delivery':
+        this.#take(record, decoded.delivery);
+        return 'accepted';
     }
-    if (decoded.kind === 'unreadable') {
-      this.#setAside(record, decoded.why);
-      return 'accepted';
-    }
-    const nowMs = this.#nowMs();
-    if (this.#steps.isDuplicateStep(record, nowMs)) {
-      const { id, attempt, hop } = decoded.delivery;
-      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.duplicate_step_dropped');
-      this.#duplicatesDropped++;
-      record.done();
-      return 'accepted';
-    }
-    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
-    const body = Buffer.from(record.value ?? '');
-    const { delivery } = decoded;
-    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
-    const held: DeliveryInHand = {
-      delivery,
-      key: record.key?.toString() ?? null,
-      body,
-      record: { topic: record.topic, partition: record.partition, offset: record.offset },
-    };
-    this.#bytes += sizeOf(held);
-    taken(held);
-    this.#undecided.offer({ held, record });
-    return 'accepted';
   }
 
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
   onRevoking(): void {
     this.options.lanes.clear();
-    this.#undecided.release((taken) => {
-      const { isRevoking } = taken.record;
-      if (isRevoking) this.#handBack(taken);
+    this.#undecided.release((held) => {
+      const { isRevoking } = held.record;
+      if (isRevoking) this.#handBack(held);
       return isRevoking;
     });
+  }
+
+  /**
+   * Resumes refused partitions once there is room. A timer calls it too, because no event marks the end of an overload.
+   */
+  makeRoom(): void {
+    this.#room.resumeAtHalf();
+  }
+
+  #take(record: OpenRecord, delivery: Delivery): void {
+    const nowMs = this.#nowMs();
+    if (this.#steps.isDuplicateStep(record, nowMs)) {
+      const { id, attempt, hop } = delivery;
+      this.options.log.debug({ delivery: id, attempt, hop, offset: record.offset }, 'delivery.duplicate_step_dropped');
+      this.#duplicatesDropped++;
+      record.done();
+      return;
+    }
+    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
+    // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
+    const body = Buffer.from(record.value ?? '');
+    const held: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
+    this.#bytes += sizeOf(held);
+    taken(held);
+    this.#undecided.offer(held);
   }
 
   /**
    * @param current true if `config` is read up to the time of the record. @returns false if the delivery must wait for
    * that
    */
-  #admit({ held, record }: InHand, current: boolean): boolean {
+  #admit(held: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();
     const lookup = this.options.targets.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, timing);
     if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
-    if (admission.kind === 'try') new Attempt(this.#attempts, held, record).start(admission.open);
-    else this.#finish({ held, record }, admission, timing.nowMs);
+    if (admission.kind === 'try') new Attempt(this.#attempts, held, admission).start();
+    else this.#finish(held, admission, timing.nowMs);
     return true;
+  }
+
+  #decideAgain(held: OpenDelivery): void {
+    if (held.record.isRevoking) this.#handBack(held);
+    else this.#undecided.offer(held);
   }
 
   /**
    * Hands the record back to its next owner. If that is not possible any more, sends the delivery through the shortest
    * tier.
    */
-  #handBack({ held, record }: InHand): void {
-    if (record.handBack()) {
+  #handBack(held: OpenDelivery): void {
+    if (held.record.handBack()) {
       released(held);
       this.#bytes -= sizeOf(held);
       return;
     }
     const timing = this.#attempts.timing();
-    this.#finish({ held, record }, handOver(timing), timing.nowMs);
+    this.#finish(held, handOver(timing), timing.nowMs);
   }
 
-  #finish(taken: InHand, outcome: StepOutcome, nowMs: number): void {
-    const { held } = taken;
-    if (held.traced) held.traced.concludedAt = performance.now();
-    this.#write(taken, outcome, recordsOf(held, outcome, nowMs));
+  #finish(held: OpenDelivery, outcome: StepOutcome, nowMs: number): void {
+    concluded(this.options.log, held, outcome, nowMs);
+    this.#write(held, outcome, recordsOf(held, outcome, nowMs));
   }
 
-  #write(taken: InHand, outcome: StepOutcome, records: OutRecord[]): void {
-    const { held, record } = taken;
+  #write(held: OpenDelivery, outcome: StepOutcome, records: OutRecord[]): void {
     const { producer, parking = producer } = this.options;
     this.#append(records, outcome.kind === 'diverted' ? parking : producer).then(
       () => {
         finished(this.options.log, held, outcome, this.#nowMs());
         this.#bytes -= sizeOf(held);
-        record.done();
+        held.record.done();
         this.makeRoom();
       },
       (error: unknown) => {
@@ -187,7 +187,7 @@ export class Deliverer {
         if (!(error instanceof AppError) || error.retriable) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < records.length) this.#write(taken, outcome, rest);
+        if (rest.length < records.length) this.#write(held, outcome, rest);
       },
     );
   }
@@ -210,11 +210,10 @@ export class Deliverer {
     );
   }
 
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too, because no event marks the end of an overload.
-   */
-  makeRoom(): void {
-    this.#room.resumeAtHalf();
+  #stop(format: string): DispatchResult {
+    const message = `a delivery has format ${format}, which this version does not know: upgrade it first`;
+    this.options.onFatal(new AppError('newer_format', message));
+    return 'busy';
   }
 
   #nowMs(): number {

@@ -43,6 +43,17 @@ const turns = metrics.counter({
   labels: { state: '`open`, `closed`' },
 });
 
+/** `Refusal['reason']`: why a lane had no place. */
+const LANE_REASONS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after'];
+
+/** Creates a counter with all of its series at the start, so that the first event of a kind shows as an increase. */
+function countersByReason(name: string, help: string, reasons: readonly string[]) {
+  const labels = { reason: reasons.map((reason) => `\`${reason}\``).join(', ') };
+  const counter = metrics.counter({ name, help, labels });
+  for (const reason of reasons) counter.of({ reason });
+  return counter;
+}
+
 export const deliveryMetrics = {
   attempts: {
     delivered: attempts.of({ outcome: 'delivered' }),
@@ -50,46 +61,33 @@ export const deliveryMetrics = {
     rejected: attempts.of({ outcome: 'rejected' }),
   },
   delivered: delivered.of(),
-  retried: metrics.counter({
-    name: 'waypost.deliveries.retried',
-    help: 'Deliveries sent to a tier after a failed attempt.',
-    labels: { reason: '`backoff`, `retry_after`' },
-  }),
-  diverted: metrics.counter({
-    name: 'waypost.deliveries.diverted',
-    help: 'Deliveries sent to a tier without an attempt.',
-    labels: {
-      reason:
-        '`lane_full`, `rate_limited`, `handed_over`, `circuit_open`, `retry_after`, `paused`, `secrets_unreadable`, `destination_unreadable`',
-    },
-  }),
-  dead: metrics.counter({
-    name: 'waypost.deliveries.dead',
-    help: 'Dead letters: deliveries that were given up.',
-    labels: {
-      reason: '`rejected`, `window_closed`, `lane_full`, `rate_limited`, `circuit_open`, `retry_after`, `unreadable`',
-    },
-  }),
-  cancelled: metrics.counter({
-    name: 'waypost.deliveries.cancelled',
-    help: 'Deliveries cancelled because their destination is off or deleted.',
-    labels: { reason: '`destination_disabled`, `destination_deleted`' },
-  }),
+  retried: countersByReason('waypost.deliveries.retried', 'Deliveries sent to a tier after a failed attempt.', [
+    'backoff',
+    'retry_after',
+  ]),
+  diverted: countersByReason('waypost.deliveries.diverted', 'Deliveries sent to a tier without an attempt.', [
+    ...LANE_REASONS,
+    'handed_over',
+    'paused',
+    'secrets_unreadable',
+    'destination_unreadable',
+  ]),
+  dead: countersByReason('waypost.deliveries.dead', 'Dead letters: deliveries that were given up.', [
+    'rejected',
+    'window_closed',
+    ...LANE_REASONS,
+    'unreadable',
+  ]),
+  cancelled: countersByReason(
+    'waypost.deliveries.cancelled',
+    'Deliveries cancelled because their destination is off or deleted.',
+    ['destination_disabled', 'destination_deleted'],
+  ),
   first: durations.of({ attempt: 'first' }),
   later: durations.of({ attempt: 'later' }),
   opened: turns.of({ state: 'open' }),
   closed: turns.of({ state: 'closed' }),
 };
-
-// Create the series at the start, so that the first event of a kind shows as an increase.
-for (const reason of ['backoff', 'retry_after']) deliveryMetrics.retried.of({ reason });
-const holds = ['paused', 'secrets_unreadable', 'destination_unreadable'];
-for (const reason of ['lane_full', 'rate_limited', 'handed_over', 'circuit_open', 'retry_after', ...holds]) {
-  deliveryMetrics.diverted.of({ reason });
-}
-const ends = ['rejected', 'window_closed', 'lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'unreadable'];
-for (const reason of ends) deliveryMetrics.dead.of({ reason });
-for (const reason of ['destination_disabled', 'destination_deleted']) deliveryMetrics.cancelled.of({ reason });
 
 /** Status codes with a series each, at most a few hundred. Other numbers are not HTTP. */
 const STATUS = { from: 100, to: 599 };

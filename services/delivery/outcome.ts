@@ -23,7 +23,8 @@ export interface DeliveryInHand {
   delivery: Delivery;
   key: string | null;
   body: Buffer;
-  record: { topic: string; partition: number; offset: number };
+  /** the record that holds it */
+  record: { readonly topic: string; readonly partition: number; readonly offset: number };
   /** set if its trace is recorded */
   traced?: Traced;
 }
@@ -37,8 +38,6 @@ export interface Traced {
   /** by `performance.now()`: when it was taken, and when its outcome was handed to the producer */
   takenAt: number;
   concludedAt: number;
-  /** `error.type` of the attempt */
-  error?: string;
 }
 
 export interface AttemptResult {
@@ -53,11 +52,11 @@ export interface AttemptResult {
 }
 
 /** An attempt that was concluded. */
-export interface ConcludedAttempt extends AttemptResult {
+interface ConcludedAttempt extends AttemptResult {
   outcome: Outcome;
 }
 
-/** How a step of a delivery ends. Its records, metrics, log line and span all derive from this. */
+/** The outcome of a step: one reading of a delivery's record. Its records, metrics, log line and span derive from it. */
 export type StepOutcome =
   | { kind: 'delivered'; attempt: ConcludedAttempt }
   /** a test send, which has no next step */
@@ -72,8 +71,8 @@ export type AttemptOutcome = Extract<StepOutcome, { attempt: ConcludedAttempt }>
 
 type Ended<Kind> = Extract<StepOutcome, { kind: Kind }>;
 
-/** Decides what follows from an attempt. */
-export function concludeAttempt({ delivery }: DeliveryInHand, tried: AttemptResult, timing: Timing): AttemptOutcome {
+/** Decides the outcome of an attempt. */
+export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptOutcome {
   const outcome = outcomeOfUrls(tried);
   const attempt: ConcludedAttempt = { ...tried, outcome };
   if (delivery.test) return { kind: 'tested', attempt };
@@ -199,6 +198,7 @@ function attemptEvent(held: DeliveryInHand, attempt: ConcludedAttempt, nowMs: nu
 
 /** JSON leaves out undefined fields. */
 function about({ delivery, record }: DeliveryInHand, nowMs: number) {
+  const { topic, partition, offset } = record;
   return {
     delivery: delivery.id,
     message: delivery.messageId,
@@ -213,7 +213,7 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
     hop: delivery.hop,
     test: delivery.test ? (true as const) : undefined,
     traceparent: delivery.traceparent,
-    record,
+    record: { topic, partition, offset },
     at: isoTime(nowMs),
   };
 }

@@ -1,5 +1,7 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
+import { type Delivery } from '../../shared/model/delivery';
 import { type Log } from '../../shared/telemetry/log';
+import { type Count, type Distribution } from '../../shared/telemetry/metrics';
 import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
 import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
 import { type CircuitTransition } from './lanes/registry';
@@ -47,16 +49,20 @@ export function answered({ traced }: DeliveryInHand, target: Target, attempt: Ur
   });
 }
 
+/** Records the outcome of a delivery before it is written. */
+export function concluded(log: Log, held: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
+  if (outcome.attempt) attempted(log, held, outcome, nowMs);
+  if (held.traced) held.traced.concludedAt = performance.now();
+}
+
 /**
  * Records an attempt that was concluded, with one wide log line. Failed attempts are logged at `info`. Successful ones
  * are logged at `info` only if their trace is recorded, so that the cost follows the sampling, and otherwise at
  * `debug`: a line takes 7 µs, a tenth of the time for a whole webhook.
  */
-export function attempted(log: Log, held: DeliveryInHand, step: AttemptOutcome, nowMs: number): void {
-  const { outcome, urls } = step.attempt;
+function attempted(log: Log, held: DeliveryInHand, step: AttemptOutcome, nowMs: number): void {
+  const { outcome } = step.attempt;
   deliveryMetrics.attempts[outcome].value++;
-  const error = outcome === 'delivered' ? undefined : urls.map(errorType).findLast((type) => type !== undefined);
-  if (held.traced && error !== undefined) held.traced.error = error;
   const level = outcome === 'delivered' && !held.traced ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) log[level](attemptLine(held, step, nowMs), 'delivery.attempted');
 }
@@ -78,7 +84,9 @@ function attemptLine(held: DeliveryInHand, step: AttemptOutcome, nowMs: number) 
     durationMs,
     ageMs: nowMs - delivery.acceptedAt,
     urls: urls.map(urlLine),
-    ...record,
+    topic: record.topic,
+    partition: record.partition,
+    offset: record.offset,
     trace_id: traceIdOf(delivery.traceparent),
     span_id: traced && spanIdOf(traced.context),
   };
@@ -91,7 +99,9 @@ function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
 
 /** Records the outcome of a delivery once Kafka has acknowledged it. */
 export function finished(log: Log, held: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
-  count(held, outcome, nowMs);
+  const counter = counterOf(outcome);
+  if (counter) counter.value++;
+  durationOf(held.delivery, outcome)?.record((nowMs - held.delivery.acceptedAt) / 1_000);
   // The line of an attempt says so already.
   if (outcome.kind === 'dead' && !outcome.attempt) {
     const { id, destinationId: destination, traceparent } = held.delivery;
@@ -103,7 +113,7 @@ export function finished(log: Log, held: DeliveryInHand, outcome: StepOutcome, n
 
 /** Records a delivery that was handed back untouched. */
 export function released(held: DeliveryInHand): void {
-  if (held.traced) trace(held, { ...held.traced, concludedAt: performance.now() }, undefined);
+  if (held.traced) trace(held, held.traced, undefined);
 }
 
 /** Counts a record that could not be read. */
@@ -120,21 +130,25 @@ export function circuitTurned(log: Log, { target, state, why }: CircuitTransitio
   );
 }
 
-function count({ delivery }: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
+/** Returns the counter of an outcome; undefined for a test send, which is not counted. */
+export function counterOf(outcome: StepOutcome): Count | undefined {
   switch (outcome.kind) {
     case 'delivered':
-      deliveryMetrics.delivered.value++;
-      if (delivery.replay > 0) return;
-      deliveryMetrics[delivery.attempt === 0 ? 'first' : 'later'].record((nowMs - delivery.acceptedAt) / 1_000);
-      return;
+      return deliveryMetrics.delivered;
     case 'tested':
-      return;
+      return undefined;
     case 'retried':
     case 'diverted':
     case 'dead':
     case 'cancelled':
-      deliveryMetrics[outcome.kind].of({ reason: outcome.reason }).value++;
+      return deliveryMetrics[outcome.kind].of({ reason: outcome.reason });
   }
+}
+
+/** Returns the series for the time from acceptance to the 2xx; undefined if this step does not end it, or for a replay. */
+export function durationOf({ attempt, replay }: Delivery, outcome: StepOutcome): Distribution | undefined {
+  if (outcome.kind !== 'delivered' || replay > 0) return undefined;
+  return deliveryMetrics[attempt === 0 ? 'first' : 'later'];
 }
 
 function reasonOf(outcome: StepOutcome): string | undefined {
@@ -143,28 +157,45 @@ function reasonOf(outcome: StepOutcome): string | undefined {
 
 /** @param outcome undefined if the record was handed back */
 function trace(held: DeliveryInHand, traced: Traced, outcome: StepOutcome | undefined): void {
-  const { delivery, record } = held;
-  const { context, previous, takenAt, concludedAt, error } = traced;
-  const about = { 'messaging.message.id': delivery.messageId, 'waypost.delivery.id': delivery.id };
   const topic = outcome && nextTopic(outcome);
-  if (topic !== undefined) recordSend({ parent: context, topic, startedAt: concludedAt, attributes: about });
-  recordProcess({
+  if (topic !== undefined) {
+    const { context: parent, concludedAt: startedAt } = traced;
+    recordSend({ parent, topic, startedAt, attributes: idsOf(held) });
+  }
+  recordProcess(stepSpan(held, traced, outcome));
+}
+
+/** Returns the span of a step. @param outcome undefined if the record was handed back */
+export function stepSpan(held: DeliveryInHand, traced: Traced, outcome: StepOutcome | undefined) {
+  const { delivery, record } = held;
+  const { context, previous, takenAt } = traced;
+  return {
     record,
     group: GROUP,
     context,
     parent: delivery.traceparent,
     startedAt: takenAt,
     attributes: {
-      ...about,
+      ...idsOf(held),
       'waypost.destination.id': delivery.destinationId,
       'waypost.attempt': delivery.attempt + 1,
       'waypost.replay': delivery.replay,
       'waypost.outcome': outcome?.kind ?? 'released',
       'waypost.reason': outcome && reasonOf(outcome),
     },
-    links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' }],
-    error,
-  });
+    links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' as const }],
+    error: outcome && errorOf(outcome),
+  };
+}
+
+function idsOf({ delivery }: DeliveryInHand) {
+  return { 'messaging.message.id': delivery.messageId, 'waypost.delivery.id': delivery.id };
+}
+
+/** Returns `error.type` of a failed attempt. */
+function errorOf({ attempt }: StepOutcome): string | undefined {
+  if (!attempt || attempt.outcome === 'delivered') return undefined;
+  return attempt.urls.map(errorType).findLast((type) => type !== undefined);
 }
 
 function errorType({ status, error }: UrlAttempt): string | undefined {

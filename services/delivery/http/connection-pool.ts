@@ -3,8 +3,8 @@ import { type Connect, type Waiting } from './guarded-connector';
 
 /**
  * The connections to one origin: one undici Client each, which serves one request at a time and is returned after its
- * response. (undici's Pool searches all of its clients for a free one, and prefers another than the one that just
- * answered: it held twice as many sockets as requests. docs/design/decisions/0010-client-per-connection.md)
+ * response. (undici's Pool searches all of its clients for a free one, and prefers one that did not just
+ * answer: it held twice as many sockets as requests. docs/design/decisions/0010-client-per-connection.md)
  */
 
 export interface Connection {

@@ -41,7 +41,7 @@ const LEAST_SILENCE_MS = 500;
 /** Endpoints slower than this cause most of the wait themselves; this process hardly adds to it. */
 const LEAST_SLOW_MS = 500;
 /**
- * Time constant with which the usual latency rises, ms. It rises only while the limit is no higher than at the start:
+ * Time constant with which the usual latency rises, ms. It rises only while the limit is at most the start limit:
  * otherwise delay that we cause ourselves would become usual.
  */
 const RISE_MS = 5_000;

@@ -1,6 +1,14 @@
-import { admit, type Admission, divert, isOwedOneTry, needsCurrentConfig } from '../../../services/delivery/admission';
+import {
+  admit,
+  type Admission,
+  type Admitted,
+  divert,
+  isOwedOneTry,
+  needsCurrentConfig,
+  readmit,
+} from '../../../services/delivery/admission';
 import { type Refusal } from '../../../services/delivery/lanes/types';
-import { type Lookup, type Target } from '../../../services/delivery/endpoints';
+import { type Lookup, type OpenLookup, type Target } from '../../../services/delivery/endpoints';
 import { type Delivery } from '../../../shared/model/delivery';
 
 const NOW = 1_700_000_000_000;
@@ -268,27 +276,61 @@ describe('diverting a delivery that no lane accepts', () => {
   }
 });
 
+describe('the admission of a request that waited in its lane', () => {
+  const before = lookup() as OpenLookup;
+  const admitted: Admitted = { kind: 'try', lookup: before, open: before.destination.targets };
+  const rejected = { closed: ['hash-a'] };
+
+  test.each<[string, Partial<Delivery>]>([
+    ['an admission stands while its destination is the same', {}],
+    ['an admission stands after a window that does not bind the delivery', { expiresAt: NOW - 1, final: true }],
+  ])('%s', (_, change) => {
+    expect(readmit(admitted, delivery(change), before, CONTEXT)).toBe(admitted);
+  });
+
+  test.each<[string, Partial<Delivery>, Lookup, object]>([
+    ['an admission ends with its window', late, before, { kind: 'dead', reason: 'window_closed' }],
+    ['an admission ends if its destination was disabled', {}, lookup({ enabled: false }), { kind: 'cancelled' }],
+    ['an admission ends if its destination was deleted', {}, { kind: 'deleted' }, { kind: 'cancelled' }],
+    [
+      'an admission ends if its destination was paused',
+      {},
+      lookup({ paused: true }),
+      { kind: 'diverted', reason: 'paused' },
+    ],
+    [
+      'an admission has the corrected URLs',
+      {},
+      lookup({ targets: [target('new')] }),
+      { kind: 'try', open: [target('new')] },
+    ],
+    ['an admission has no URL that rejected the delivery', rejected, lookup(), { kind: 'try', open: [target('b')] }],
+    [
+      'an admission of a test send outlasts every window',
+      { ...late, test: true },
+      before,
+      { kind: 'try', lookup: before },
+    ],
+  ])('%s', (_, change, found, expected) => {
+    expect(readmit(admitted, delivery(change), found, CONTEXT)).toMatchObject(expected);
+  });
+});
+
 describe('needing a current config', () => {
   const at = (version: number): Lookup => ({ ...lookup(), version }) as Lookup;
-  test.each<[string, Partial<Delivery>, Lookup, Admission, boolean]>([
+  test.each<[string, Partial<Delivery>, Lookup, Pick<Admission, 'kind'>, boolean]>([
     [
       'an attempt with the version that the delivery was made for does not need it',
       { destinationVersion: 5 },
       at(5),
-      { kind: 'try', open: [] },
+      { kind: 'try' },
       false,
     ],
-    [
-      'an attempt with a later version does not need it',
-      { destinationVersion: 4 },
-      at(5),
-      { kind: 'try', open: [] },
-      false,
-    ],
-    ['an attempt with an earlier version needs it', { destinationVersion: 6 }, at(5), { kind: 'try', open: [] }, true],
-    ['an attempt of a delivery from an older router does not need it', {}, at(5), { kind: 'try', open: [] }, false],
-    ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancelled', reason: 'destination_deleted' }, true],
-    ['a dead letter needs it', {}, at(5), { kind: 'dead', reason: 'rejected' }, true],
+    ['an attempt with a later version does not need it', { destinationVersion: 4 }, at(5), { kind: 'try' }, false],
+    ['an attempt with an earlier version needs it', { destinationVersion: 6 }, at(5), { kind: 'try' }, true],
+    ['an attempt of a delivery from an older router does not need it', {}, at(5), { kind: 'try' }, false],
+    ['a cancellation needs it', {}, { kind: 'deleted' }, { kind: 'cancelled' }, true],
+    ['a dead letter needs it', {}, at(5), { kind: 'dead' }, true],
   ])('%s', (_, change, known, admission, needs) => {
     expect(needsCurrentConfig(delivery(change), known, admission)).toBe(needs);
   });

@@ -53,7 +53,8 @@ const tried = (urls: UrlAttempt[], change: Partial<AttemptResult> = {}): Attempt
 const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
 
 /** Returns the records after an attempt, decoded. */
-const recordsAfter = (of: DeliveryInHand, result: AttemptResult) => records(of, concludeAttempt(of, result, CONTEXT));
+const recordsAfter = (of: DeliveryInHand, result: AttemptResult) =>
+  records(of, concludeAttempt(of.delivery, result, CONTEXT));
 
 /** Returns the records of a step: each topic, with the decoded event or delivery. */
 function records(of: DeliveryInHand, outcome: StepOutcome) {
@@ -199,7 +200,7 @@ describe('the outcome of a step', () => {
       'webhooks.dead',
     ],
   ])('%s', (_, change, result, expected, topic) => {
-    const outcome = concludeAttempt(held(change), result, CONTEXT);
+    const outcome = concludeAttempt(held(change).delivery, result, CONTEXT);
     expect(outcome).toMatchObject(expected);
     expect(nextTopic(outcome)).toBe(topic);
   });

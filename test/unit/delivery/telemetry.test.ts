@@ -1,7 +1,12 @@
-import { type Log } from '../../../shared/telemetry/log';
-import { createLog } from '../../../shared/telemetry/log';
-import { concludeAttempt, type DeliveryInHand, type AttemptResult } from '../../../services/delivery/outcome';
-import { attempted } from '../../../services/delivery/telemetry';
+import { createLog, type Log } from '../../../shared/telemetry/log';
+import {
+  concludeAttempt,
+  type AttemptResult,
+  type DeliveryInHand,
+  type StepOutcome,
+} from '../../../services/delivery/outcome';
+import { deliveryMetrics } from '../../../services/delivery/metrics';
+import { concluded, counterOf, durationOf, stepSpan } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
@@ -31,8 +36,8 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
   const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
-  const outcome = concludeAttempt(of, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
-  attempted(log, of, outcome, NOW);
+  const outcome = concludeAttempt(of.delivery, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
+  concluded(log, of, outcome, NOW);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -62,3 +67,81 @@ test.each([
 
 test('the line of an attempt with a recorded trace names its span', () =>
   expect(linesOf(200, held(traced))[0]).toMatchObject({ trace_id: TRACE, span_id: '1111111111111111' }));
+
+const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
+const after = (status: number) => ({
+  attempt: { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13, outcome: answer(status).outcome },
+});
+const { delivered, retried, diverted, dead, cancelled } = deliveryMetrics;
+
+test.each<[string, StepOutcome, ReturnType<typeof counterOf>]>([
+  ['a delivery counts as delivered', { kind: 'delivered', ...after(200) }, delivered],
+  ['a test send is not counted', { kind: 'tested', ...after(503) }, undefined],
+  [
+    'a retry counts by its reason',
+    { kind: 'retried', reason: 'retry_after', wait: WAIT, ...after(503) },
+    retried.of({ reason: 'retry_after' }),
+  ],
+  [
+    'a diverted delivery counts by its reason',
+    { kind: 'diverted', reason: 'lane_full', wait: WAIT },
+    diverted.of({ reason: 'lane_full' }),
+  ],
+  [
+    'a dead letter after an attempt counts by its reason',
+    { kind: 'dead', reason: 'rejected', ...after(404) },
+    dead.of({ reason: 'rejected' }),
+  ],
+  [
+    'a dead letter without an attempt counts by its reason',
+    { kind: 'dead', reason: 'window_closed' },
+    dead.of({ reason: 'window_closed' }),
+  ],
+  [
+    'a cancellation counts by its reason',
+    { kind: 'cancelled', reason: 'destination_deleted' },
+    cancelled.of({ reason: 'destination_deleted' }),
+  ],
+])('%s', (_, outcome, counter) => {
+  expect(counterOf(outcome)).toBe(counter);
+});
+
+test.each<[string, object, StepOutcome, ReturnType<typeof durationOf>]>([
+  [
+    'the first attempt has its own duration',
+    { attempt: 0 },
+    { kind: 'delivered', ...after(200) },
+    deliveryMetrics.first,
+  ],
+  ['all later attempts share a duration', { attempt: 3 }, { kind: 'delivered', ...after(200) }, deliveryMetrics.later],
+  ['a replay has no duration', { attempt: 0, replay: 1 }, { kind: 'delivered', ...after(200) }, undefined],
+  ['a test send has no duration', { attempt: 0 }, { kind: 'tested', ...after(200) }, undefined],
+  ['a dead letter has no duration', { attempt: 0 }, { kind: 'dead', reason: 'window_closed' }, undefined],
+])('%s', (_, change, outcome, series) => {
+  expect(durationOf({ ...held().delivery, ...change }, outcome)).toBe(series);
+});
+
+test.each<[string, StepOutcome | undefined, object]>([
+  ['a 2xx without an error', { kind: 'delivered', ...after(200) }, { outcome: 'delivered' }],
+  [
+    'a retry with its reason and error',
+    { kind: 'retried', reason: 'backoff', wait: WAIT, ...after(503) },
+    { outcome: 'retried', reason: 'backoff', error: '503' },
+  ],
+  [
+    'a diverted delivery with its reason',
+    { kind: 'diverted', reason: 'paused', wait: WAIT },
+    { outcome: 'diverted', reason: 'paused' },
+  ],
+  ['a dead letter without an attempt', { kind: 'dead', reason: 'lane_full' }, { outcome: 'dead', reason: 'lane_full' }],
+  ['a record that was handed back', undefined, { outcome: 'released' }],
+])('the span of a step shows %s', (_, outcome, expected) => {
+  const { attributes, error } = stepSpan(held(traced), traced.traced, outcome);
+  const shown = { outcome: attributes['waypost.outcome'], reason: attributes['waypost.reason'], error };
+  expect(shown).toEqual({ reason: undefined, error: undefined, ...expected });
+});
+
+test('the span of a step links to the step before it', () => {
+  const { links } = stepSpan(held(traced), { ...traced.traced, previous: '2222222222222222' }, undefined);
+  expect(links).toEqual([{ context: `00-${TRACE}-2222222222222222-01`, as: 'previous' }]);
+});

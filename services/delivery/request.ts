@@ -1,0 +1,129 @@
+import { type OpenRecord } from '../../shared/kafka/port';
+import { DUE } from '../../shared/kafka/topics';
+import { type Delivery } from '../../shared/model/delivery';
+import { signHeaders } from '../../shared/model/sign';
+import { childTraceparent } from '../../shared/telemetry/trace';
+import { type NotTried } from './admission';
+import { type OpenDestination, type Target } from './endpoints';
+import { type SendRequest, type SendResult } from './http/exchange';
+import { type Lane } from './lanes/lane';
+import { type Job, type Refusal, type Signal } from './lanes/types';
+
+/** A URL that may be sent to now, as the configuration says now. */
+export interface Permit {
+  destination: OpenDestination;
+  target: Target;
+}
+
+/** A request that has ended, with a response or without. */
+export interface EndedRequest {
+  /** as it was sent: the configuration may have changed while the request waited in its lane */
+  target: Target;
+  traceparent: string;
+  result: SendResult;
+}
+
+/** The attempt of a request: exactly one call of `ended` or `leftOut` for each request that is not cancelled. */
+export interface RequestOwner {
+  readonly held: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
+  /** Returns the permit to send to this URL now; otherwise the decision against it, or undefined if another process may send. */
+  permit(target: Target): Permit | NotTried | undefined;
+  /** @returns the signal for the lane of the request */
+  ended(request: EndedRequest): Signal;
+  /** The request was not sent: its lane refused it, or (without a refusal) it must not be sent any more. */
+  leftOut(refusal: Refusal | undefined): void;
+}
+
+/** State that all requests of a process share. */
+export interface RequestContext {
+  sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
+  lanes: { now(): number };
+  /** ms since 1970, for signatures */
+  wallMs(): number;
+}
+
+/** One request of an attempt, from its offer to the lane of its URL until its end. It is the job of that lane. */
+export class UrlRequest implements Job {
+  readonly record: OpenRecord;
+  readonly bytes: number;
+  readonly due: boolean;
+  readonly urgent: boolean;
+
+  constructor(
+    private readonly context: RequestContext,
+    private readonly owner: RequestOwner,
+    private readonly target: Target,
+    private readonly lane: Lane,
+  ) {
+    const { delivery, body, record } = owner.held;
+    this.record = record;
+    this.bytes = body.length;
+    this.due = record.topic === DUE;
+    this.urgent = delivery.test === true;
+  }
+
+  /** Offers the request to its lane, which starts, queues or refuses it. */
+  offer(): void {
+    const offer = this.lane.offer(this, this.context.lanes.now());
+    if (typeof offer === 'object') this.owner.leftOut(offer);
+  }
+
+  /**
+   * Sends the request, if it still may be sent: it may have waited in its lane, so a secret rotation, correction, pause
+   * or switch-off since then must apply.
+   */
+  start(): void {
+    const permit = this.owner.permit(this.target);
+    if (!permit || !('target' in permit)) {
+      this.#withdraw(permit);
+      return;
+    }
+    const { target } = permit;
+    const { delivery, body } = this.owner.held;
+    const traceparent = childTraceparent(delivery.traceparent);
+    const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.wallMs(), traceparent });
+    this.context.sender.send(request, (result) => {
+      this.#free(this.owner.ended({ target, traceparent, result }));
+    });
+  }
+
+  refuse(refusal?: Refusal): void {
+    this.owner.leftOut(refusal);
+  }
+
+  /** Takes the request out of its lane's queue. @returns false if it was not queued */
+  cancel(): boolean {
+    return this.lane.remove(this);
+  }
+
+  /** Gives the place back after the lane's call. If the window ended during the wait, the lane is the reason. */
+  #withdraw(decision: NotTried | undefined): void {
+    const isOverdue = decision?.kind === 'dead' && decision.reason === 'window_closed';
+    const refusal = isOverdue ? this.lane.overdue(this, this.context.lanes.now()) : undefined;
+    queueMicrotask(() => {
+      this.#free({ kind: 'withdrawn' });
+      this.owner.leftOut(refusal);
+    });
+  }
+
+  #free(signal: Signal): void {
+    this.lane.ended(this, this.context.lanes.now(), signal);
+  }
+}
+
+/** Builds and signs the request. The signature of a request that waited after this would be stale. */
+function buildRequest(input: {
+  delivery: Delivery;
+  body: Buffer;
+  destination: OpenDestination;
+  target: Target;
+  nowMs: number;
+  traceparent: string;
+}): SendRequest {
+  const { delivery, body, destination, target, nowMs, traceparent } = input;
+  const timestampS = Math.floor(nowMs / 1000);
+  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
+  headers.push('content-type', 'application/json', 'user-agent', 'Waypost/1.0');
+  headers.push('traceparent', traceparent, ...target.staticHeaders);
+  return { origin: target.origin, path: target.path, headers, body };
+}
