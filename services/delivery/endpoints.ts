@@ -6,7 +6,7 @@ import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../..
 import { checkStaticHeaders } from '../../shared/model/static-headers';
 import { checkWebhookUrl } from '../../shared/model/webhook-url';
 import { type Log } from '../../shared/telemetry/log';
-import { secretTexts } from './http/redact';
+import { secretTexts } from './http/judge-response';
 
 /**
  * Resolves destinations to their current, decrypted form. Each request looks its destination up, so that a rotated
@@ -31,7 +31,7 @@ export interface Target {
   path: string;
   /** alternating names and values */
   staticHeaders: string[];
-  /** texts to mask in its responses (`redact.ts`) */
+  /** texts to mask in its responses (`judge-response.ts`) */
   secrets: readonly string[];
   /** why it can never be sent to */
   problem?: string;

@@ -36,7 +36,7 @@ export type SendResult = (
   | { ok: false; error: UrlError; stoodStill?: boolean }
 ) & { durationMs: number; phases?: Phases };
 
-// Shared instances: creating a stack trace is expensive (connection-pool.ts), and these are never read.
+// Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
 const TOO_LONG = new Error('the answer is longer than what is kept');
 

@@ -1,16 +1,27 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { type ErrorCode, type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
-import { redact, redactLocation } from './redact';
 import { type EndpointResponse, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
-import { type Target } from '../endpoints';
 
-/** Judges a result for the record and for the lane, and decides how much of the response is stored. */
+/**
+ * Judges a result for the record and for the lane, and decides how much of the response is stored.
+ *
+ * The secrets of a request are masked in the stored part: endpoints echo headers, and a redirect repeats path and query.
+ * All users with access to a delivery see its responses, also in Kafka and in the history's database.
+ */
 
 const MOST_HEADER_BYTES = 4 * 1024;
 /** Cookies are credentials of the endpoint. */
 const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
+
+/** The URL that was asked. */
+interface Asked {
+  id: string;
+  origin: string;
+  /** texts to mask, from `secretTexts` */
+  secrets: readonly string[];
+}
 
 export interface JudgedResponse {
   attempt: UrlAttempt;
@@ -25,7 +36,7 @@ const TOO_MANY_REQUESTS = 429;
 
 /** @param keep returns true if the history still has room for this response's body */
 export function judgeResponse(
-  target: Target,
+  target: Asked,
   result: SendResult,
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
@@ -54,7 +65,7 @@ export function judgeResponse(
 }
 
 /** Judges a URL that can never be sent to. */
-export function judgeUnusable(target: Target, problem: string): JudgedResponse {
+export function judgeUnusable(target: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const attempt: UrlAttempt = { url: target.id, origin: target.origin, outcome: 'rejected', durationMs: 0, error };
   return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
@@ -115,4 +126,69 @@ export class ResponseBudget {
     left.bytes -= bytes;
     return true;
   }
+}
+
+const MASK = '***';
+/** Shorter texts occur by chance in every response, and are too short to be a secret. */
+const LEAST_LENGTH = 4;
+/** Parts of a path of at least this length are masked on their own too: they may be tokens, as in Slack's URLs. */
+const TOKEN_LENGTH = 12;
+
+/**
+ * Returns the texts to mask in responses to requests with this path (including its query) and these static headers
+ * (alternating names and values), longest first.
+ */
+export function secretTexts(path: string, staticHeaders: readonly string[]): string[] {
+  const found = new Set<string>();
+  const add = (text: string) => {
+    for (const form of [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')])
+      if (form.length >= LEAST_LENGTH) found.add(form);
+  };
+  const { pathname, searchParams } = new URL(path, 'http://host');
+  if (path.length > 1) add(path);
+  if (pathname.length > 1) add(pathname);
+  for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
+  for (const value of searchParams.values()) add(value);
+  for (let i = 1; i < staticHeaders.length; i += 2) for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  return [...found].sort((a, b) => b.length - a.length);
+}
+
+/** Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and password of `Basic`. */
+function credentialsIn(value: string): string[] {
+  const [, scheme, credentials] = /^([A-Za-z]+) +(\S+)$/.exec(value) ?? [];
+  if (scheme === undefined || credentials === undefined) return [value];
+  if (scheme.toLowerCase() !== 'basic') return [value, credentials];
+  const pair = Buffer.from(credentials, 'base64').toString('utf8');
+  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning of a secret */
+export function redact(text: string, secrets: readonly string[], cut = false): string {
+  let result = text;
+  for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  return cut ? redactEnd(result, secrets) : result;
+}
+
+function redactEnd(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length, text.length); length >= LEAST_LENGTH; length--) {
+      if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + MASK;
+    }
+  }
+  return text;
+}
+
+/** Returns the origin of a redirect's target. The rest may be our path and query in another spelling. */
+export function redactLocation(location: string): string {
+  if (!URL.canParse(location)) return MASK;
+  const { origin, pathname, search } = new URL(location);
+  return pathname.length > 1 || search !== '' ? `${origin}/${MASK}` : origin;
 }

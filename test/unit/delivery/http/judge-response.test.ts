@@ -1,5 +1,4 @@
-import { judgeResponse } from '../../../../services/delivery/http/judge-response';
-import { secretTexts } from '../../../../services/delivery/http/redact';
+import { judgeResponse, secretTexts } from '../../../../services/delivery/http/judge-response';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type ErrorCode } from '../../../../shared/model/attempt-events';
 
