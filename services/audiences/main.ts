@@ -1,38 +1,24 @@
-import './start-telemetry';
 import { join } from 'node:path';
-import { openConfig } from '../../shared/config/reader';
-import { serveHealth } from '../../shared/service/health';
-import { connectKafka } from '../../shared/kafka/client';
-import { run } from '../../shared/service/run';
-import { loadSettings } from '../../shared/service/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { runService } from '../../shared/service/run';
 import { CompiledDefinitions } from './definitions/compile';
 import { Service } from './service';
 import { observeAudiences, watchFailure } from './telemetry';
 
 /** Computes users' profiles, and sends what follows from them: audiences and computed traits. */
 
-const log = createLog('audiences', 'info');
-
-run('audiences', log, async (onFatal) => {
-  const settings = loadSettings(process.env);
-  log.level = settings.WAYPOST_LOG_LEVEL;
-  const { WAYPOST_HOST: host, WAYPOST_AUDIENCES_HEALTH_PORT: port, WAYPOST_TOPIC_PREFIX: prefix } = settings;
-  const kafka = await connectKafka(settings, { clientId: 'audiences', log });
-  const config = await openConfig(kafka, { name: 'audiences', log, onFatal });
+runService('audiences', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
+  const { WAYPOST_DATA_DIR: dataDir, WAYPOST_TOPIC_PREFIX: prefix } = settings;
+  let service: Service | undefined = undefined;
+  const kafka = await connect({
+    notLive: () => service?.notLive() ?? [],
+    notReady: () => service?.notReady() ?? ['starting'],
+  });
+  const config = await openConfig();
   const catalog = new CompiledDefinitions(config, (_, reason) => watchFailure(reason));
-  const path = join(settings.WAYPOST_DATA_DIR, 'audiences', `${prefix}profiles`);
-  const service = new Service({ kafka, config, path, definitions: () => catalog.current, log, onFatal });
-  const healthServer = await serveHealth({ host, port, health: service });
+  const path = join(dataDir, 'audiences', `${prefix}profiles`);
+  const definitions = () => catalog.current;
+  service = new Service({ kafka, config, path, definitions, log, onFatal });
   observeAudiences(() => service.pipeline);
   await service.start();
-
-  return {
-    async stop(deadlineMs) {
-      await service.stop(deadlineMs - 1_000);
-      await config.stop();
-      await kafka.close();
-      healthServer.close();
-    },
-  };
+  onStop((deadlineMs) => service.stop(deadlineMs - 1_000));
 });

@@ -4,7 +4,6 @@ import { type BatchProducer, type Consumption, type Kafka } from '../../shared/k
 import { retryingReads } from '../../shared/kafka/reader';
 import { MESSAGES, PROFILE_EVENTS, PROFILE_STATUS, PROFILES } from '../../shared/kafka/topics';
 import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
-import { type Health } from '../../shared/service/health';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';
@@ -19,7 +18,7 @@ const STATUS_EVERY_MS = 1_000;
 /** Time that closing the pipeline takes at most while the service runs on. */
 const CLOSE_PIPELINE_MS = 10_000;
 
-export class Service implements Health {
+export class Service {
   pipeline: Pipeline | undefined;
   /** the running change: opening or closing, one at a time */
   #changing: Promise<void> = Promise.resolve();
@@ -46,16 +45,11 @@ export class Service implements Health {
     this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
   }
 
-  get config(): Health['config'] {
-    return this.options.config;
-  }
-
   notLive(): string[] {
     return (this.pipeline?.consumptions ?? []).flatMap((consumption) => consumption.stuck() ?? []);
   }
 
   notReady(): string[] {
-    if (this.#stopping) return ['stopping'];
     if (!this.#timer) return ['starting'];
     const joined = (this.pipeline?.consumptions ?? []).every((consumption) => consumption.joined);
     return joined ? [] : ['not yet in its consumer groups'];

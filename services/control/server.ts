@@ -10,7 +10,6 @@ import { createClientAddress } from '../../shared/service/client-address';
 import { type Health, listen, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
-import { type Running } from '../../shared/service/run';
 import { requireSecretKeys, type Settings } from '../../shared/service/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './auth/identities';
@@ -47,9 +46,11 @@ const MB = 1024 * 1024;
 const EMBEDDED_MB = 2_048;
 const SERVER_MB = 102_400;
 
-export interface RunningControl extends Running {
+export interface RunningControl {
   port: number;
   healthPort: number;
+  /** Drains and closes all parts in order, within `deadlineMs`. */
+  stop(deadlineMs: number): Promise<void>;
 }
 
 /**

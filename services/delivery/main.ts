@@ -1,17 +1,14 @@
-import './start-telemetry';
 import { watchKey } from '../../shared/config/key-check';
 import { createEncryptor } from '../../shared/config/encryption';
-import { openConfig } from '../../shared/config/reader';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
-import { ConsumerHealth, serveHealth } from '../../shared/service/health';
+import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
-import { run } from '../../shared/service/run';
-import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { runService } from '../../shared/service/run';
+import { requireSecretKeys, type Settings } from '../../shared/service/settings';
+import { type Log } from '../../shared/telemetry/log';
 import { NameResolver } from './http/resolver';
 import { Deliverer } from './handler';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
@@ -35,32 +32,31 @@ const GATHER_MS = 20;
  */
 const PARKING_GATHER_MS = 100;
 
-const log = createLog('delivery', 'info');
-
-run('delivery', log, async (fatal) => {
-  const settings = loadSettings(process.env);
-  log.level = settings.WAYPOST_LOG_LEVEL;
+runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
   const encryptor = createEncryptor(requireSecretKeys(settings));
-  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_DELIVERY_HEALTH_PORT];
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
-  const health = new ConsumerHealth();
-  const healthServer = await serveHealth({ host, port, health });
-
-  const kafka = await connectKafka(settings, { clientId: 'delivery', log });
-  const config = (health.config = await openConfig(kafka, { name: 'delivery', log, onFatal: fatal }));
+  let consumption: Consumption | undefined = undefined;
+  const health = new ConsumerHealth(() => consumption);
+  const kafka = await connect(health);
+  const config = await openConfig();
   health.trouble = watchKey(config, encryptor, log);
   const { producer, parking } = await openAppenders(kafka, tiersMs);
+  onStop(() => Promise.all([producer.close(1_000), parking.close(1_000)]));
   const clock = new StallClock();
+  onStop(() => clock.stop());
   const sender = openSender(settings, clock);
+  // Requests still open after another URL's 2xx are recorded too.
+  onStop(() => sender.close());
   const lanes = new LaneRegistry({
     lane: laneOptions(tiersMs),
     pool: SOCKETS,
     keepMs: keepLaneMs(tiersMs),
     clock,
     // A process may use the part of a rate that corresponds to its part of the destination's shards.
-    rateShare: (id, shards) => shareOf(shardKeys(id, shards), health.consumption),
-    onCircuit: (turn) => tellOfCircuit(turn, producer),
+    rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
+    onCircuit: (turn) => tellOfCircuit(turn, producer, log),
   });
+  onStop(() => lanes.stop());
   const deliverer = new Deliverer({
     config,
     targets: new Endpoints(config, encryptor, log),
@@ -72,34 +68,20 @@ run('delivery', log, async (fatal) => {
     windowMs,
     limits: LIMITS,
     log,
-    onRoom: () => health.consumption?.resume(),
-    onFatal: fatal,
+    onRoom: () => consumption?.resume(),
+    onFatal,
   });
   observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
-  const consumption = (health.consumption = await kafka.consume({
+  onStop(() => clearInterval(roomTimer));
+  consumption = await kafka.consume({
     group: 'delivery',
     topics: [WEBHOOKS, DUE],
     onRecord: deliverer.onRecord.bind(deliverer),
     onRevoking: () => deliverer.onRevoking(),
-    onFatal: fatal,
-  }));
-
-  return {
-    async stop(deadlineMs) {
-      health.stopping = true;
-      await consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000));
-      clearInterval(roomTimer);
-      lanes.stop();
-      // Requests still open after another URL's 2xx are recorded too.
-      await sender.close();
-      clock.stop();
-      await Promise.all([producer.close(1_000), parking.close(1_000)]);
-      await config.stop();
-      await kafka.close();
-      healthServer.close();
-    },
-  };
+    onFatal,
+  });
+  onStop((deadlineMs) => consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000)));
 });
 
 /**
@@ -124,7 +106,7 @@ function openSender(settings: Settings, clock: StallClock): Sender {
   return new Sender({ timeoutMs, guard, names: new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS), clock });
 }
 
-function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer): void {
+function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer, log: Log): void {
   circuitTurned(log, turn);
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }

@@ -1,11 +1,8 @@
-import './start-telemetry';
-import { ConsumerHealth, serveHealth } from '../../shared/service/health';
+import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { connectKafka } from '../../shared/kafka/client';
+import { type Consumption } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
-import { run } from '../../shared/service/run';
-import { loadSettings } from '../../shared/service/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { runService } from '../../shared/service/run';
 import { Requeuer } from './handler';
 import { TierReader } from './tiers';
 import { watchTiers } from './telemetry';
@@ -24,45 +21,30 @@ const GATHER_MS = 50;
 const MOST_FETCH_WAIT_MS = 150;
 const LEAST_FETCH_WAIT_MS = 100;
 
-const log = createLog('retry', 'info');
-
-run('retry', log, async (fatal) => {
-  const settings = loadSettings(process.env);
-  log.level = settings.WAYPOST_LOG_LEVEL;
-  const [host, port] = [settings.WAYPOST_HOST, settings.WAYPOST_RETRY_HEALTH_PORT];
-  const health = new ConsumerHealth();
-  const healthServer = await serveHealth({ host, port, health });
-
-  const kafka = await connectKafka(settings, { clientId: 'retry', log });
+runService('retry', async ({ log, onFatal, connect, onStop }) => {
+  let consumption: Consumption | undefined = undefined;
+  const kafka = await connect(new ConsumerHealth(() => consumption));
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
     divert: true,
     lingerMs: GATHER_MS,
   });
-  const returner = new Requeuer({ producer, now: () => brokerClock.now(), onRoom: () => health.consumption?.resume() });
+  onStop(() => producer.close(1_000));
+  const returner = new Requeuer({ producer, now: () => brokerClock.now(), onRoom: () => consumption?.resume() });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {
       watchTiers(topics);
       return kafka.consume({
-        ...{ group: 'retry', topics, onRecord: returner.onRecord.bind(returner), onFatal: fatal },
+        ...{ group: 'retry', topics, onRecord: returner.onRecord.bind(returner), onFatal },
         ...{ maxBytesPerPartition: FETCH_BYTES, fetchWaitMs: fetchWaitMs(topics) },
       });
     },
-    onConsumption: (consumption) => (health.consumption = consumption),
+    onConsumption: (opened) => (consumption = opened),
   });
   await tiers.start();
-
-  return {
-    async stop(deadlineMs) {
-      health.stopping = true;
-      await tiers.stop(deadlineMs - 2_000);
-      await producer.close(1_000);
-      await kafka.close();
-      healthServer.close();
-    },
-  };
+  onStop((deadlineMs) => tiers.stop(deadlineMs - 2_000));
 });
 
 function fetchWaitMs(tiers: string[]): number {

@@ -1,10 +1,6 @@
-import './start-telemetry';
-import { openConfig } from '../../shared/config/reader';
-import { ConsumerHealth, serveHealth } from '../../shared/service/health';
-import { connectKafka } from '../../shared/kafka/client';
-import { run } from '../../shared/service/run';
-import { loadSettings } from '../../shared/service/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { ConsumerHealth } from '../../shared/service/health';
+import { type Consumption } from '../../shared/kafka/port';
+import { runService } from '../../shared/service/run';
 import { startRouter } from './start';
 
 /** The router turns messages into deliveries, one for each matching destination. */
@@ -15,35 +11,20 @@ import { startRouter } from './start';
  */
 const GATHER_MS = 10;
 
-const log = createLog('router', 'info');
-
-run('router', log, async (onFatal) => {
-  const settings = loadSettings(process.env);
-  log.level = settings.WAYPOST_LOG_LEVEL;
-  const { WAYPOST_HOST: host, WAYPOST_ROUTER_HEALTH_PORT: port, WAYPOST_RETRY_WINDOW: windowMs } = settings;
-  const health = new ConsumerHealth();
-  const healthServer = await serveHealth({ host, port, health });
-
-  const kafka = await connectKafka(settings, { clientId: 'router', log });
+runService('router', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
+  let consumption: Consumption | undefined = undefined;
+  const kafka = await connect(new ConsumerHealth(() => consumption));
   // Read into memory before the first message, since routing does not wait for it.
-  const config = (health.config = await openConfig(kafka, { name: 'router', log, onFatal }));
+  const config = await openConfig();
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
     divert: true,
     lingerMs: GATHER_MS,
   });
-  const { consumption } = await startRouter({ kafka, config, producer, windowMs, log, onFatal });
-  health.consumption = consumption;
-
-  return {
-    async stop(deadlineMs) {
-      health.stopping = true;
-      await consumption.stop(deadlineMs - 2_000);
-      await producer.close(1_000);
-      await config.stop();
-      await kafka.close();
-      healthServer.close();
-    },
-  };
+  onStop(() => producer.close(1_000));
+  const windowMs = settings.WAYPOST_RETRY_WINDOW;
+  const started = await startRouter({ kafka, config, producer, windowMs, log, onFatal });
+  consumption = started.consumption;
+  onStop((deadlineMs) => started.consumption.stop(deadlineMs - 2_000));
 });

@@ -1,7 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { configAgeMs, type ConfigReader } from '../config/types';
 import { AppError } from './errors';
-import { type Consumption } from '../kafka/port';
 import { metrics } from '../telemetry/metrics';
 import { PROMETHEUS_TYPE, renderMetrics } from '../telemetry/prometheus';
 
@@ -14,28 +12,44 @@ export interface Health {
   /** Parts that do not work while the rest does. `/readyz` lists them and stays 200. */
   degraded?(): string[];
   /** set once the service follows `config`, if it depends on it */
-  config?: Pick<ConfigReader, 'completeAt' | 'stuck'> | undefined;
+  config?: ConfigAge | undefined;
+  /** set when the service stops, which makes it not ready */
+  stopping?: boolean;
+}
+
+/** The reader of `config`, as far as its health goes. */
+interface ConfigAge {
+  /** all that was in `config` at this time, by `performance.now()`, is known */
+  readonly completeAt: number;
+  stuck(): string | undefined;
+}
+
+/** A consumer, as far as its health goes. */
+interface Consumer {
+  readonly joined: boolean;
+  stuck(): string | undefined;
 }
 
 /** Age from which `/readyz` reports `config` as old. Kafka is unavailable then, and the service uses the `config` it has. */
 const OLD_CONFIG_MS = 60_000;
 
-/** The health of a service with a consumer. Set `consumption` once it runs, and `stopping` when it drains. */
+/** The health of a service with a consumer. */
 export class ConsumerHealth implements Health {
   config: Health['config'];
-  consumption: Consumption | undefined;
   stopping = false;
   /** further reasons not to be ready */
   trouble: () => string[] = () => [];
 
+  /** @param consumer undefined until it runs */
+  constructor(private readonly consumer: () => Consumer | undefined) {}
+
   notLive(): string[] {
-    const stuck = this.consumption?.stuck();
+    const stuck = this.consumer()?.stuck();
     return stuck === undefined ? [] : [stuck];
   }
 
   notReady(): string[] {
-    if (this.stopping) return ['stopping'];
-    return [...this.trouble(), ...(this.consumption?.joined ? [] : ['not yet in its consumer group'])];
+    return [...this.trouble(), ...(this.consumer()?.joined ? [] : ['not yet in its consumer group'])];
   }
 }
 
@@ -82,10 +96,10 @@ function livenessOf(health: Health): Answer {
 }
 
 function readinessOf(health: Health): Answer {
-  const reasons = health.notReady();
+  const reasons = health.stopping ? ['stopping'] : health.notReady();
   const degraded = health.degraded?.() ?? [];
   if (!health.config) return { reasons, ...(degraded.length > 0 && { degraded }) };
-  const age = Math.round(configAgeMs(health.config));
+  const age = Math.round(performance.now() - health.config.completeAt);
   if (age > OLD_CONFIG_MS) {
     const seconds = Math.round(age / 1_000);
     degraded.push(`config has not been read to its end for ${String(seconds)} s: Kafka does not answer`);

@@ -6,8 +6,7 @@ import type * as Sdk from './otel-sdk';
 import { sampleRoots } from './trace';
 
 /**
- * Starts telemetry. A service imports it before everything else, so that the SDK is loaded before modules that it may
- * instrument. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter of a second.
+ * Starts telemetry. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter of a second.
  */
 
 let shutdown: (() => Promise<void>) | undefined;
@@ -25,7 +24,7 @@ export function startTelemetry(service: string): void {
   // Spans of many messages end at the same time: the SDK's 2,048 would be too few for a thousand messages a second.
   process.env.OTEL_BSP_MAX_QUEUE_SIZE ??= '16384';
   sampleRoots(sampledRatio(process.env));
-  // Not `import`, which would load it always, or too late.
+  // Not `import`, which would always load it.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { startSdk } = require('./otel-sdk') as typeof Sdk;
   shutdown = startSdk(metrics);

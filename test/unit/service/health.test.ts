@@ -6,10 +6,12 @@ import { type Consumption } from '../../../shared/kafka/port';
 
 let now = 0;
 let health: ConsumerHealth;
+let consumption: Pick<Consumption, 'joined' | 'stuck'> | undefined;
 let server: Awaited<ReturnType<typeof serveHealth>>;
 beforeEach(async () => {
   now = 0;
-  health = new ConsumerHealth();
+  consumption = undefined;
+  health = new ConsumerHealth(() => consumption);
   server = await serveHealth({ host: '127.0.0.1', port: 0, health });
 });
 afterEach(() => server.close());
@@ -22,7 +24,7 @@ async function asked(path: string): Promise<[status: number, body: unknown]> {
 /** As the services have one, with the loop that is really asked. */
 function consume({ joined }: { joined: boolean }): PollLiveness {
   const loop = new PollLiveness(() => now);
-  health.consumption = { joined, stuck: () => loop.stuck() } as Consumption;
+  consumption = { joined, stuck: () => loop.stuck() };
   return loop;
 }
 
@@ -37,7 +39,7 @@ test('a consumer whose loop no longer turns fails its liveness, and is well agai
 
 test('a reader of config that is stuck fails liveness; one whose broker is away only makes config old', async () => {
   let stuck: string | undefined = undefined;
-  health.consumption = { joined: true, stuck: () => undefined } as Consumption;
+  consumption = { joined: true, stuck: () => undefined };
   health.config = { completeAt: performance.now(), stuck: () => stuck };
   expect(await asked('/readyz')).toEqual([200, { ok: true, reasons: [], configAgeMs: expect.any(Number) }]);
   health.config = { completeAt: performance.now() - 90_000, stuck: () => stuck };
