@@ -56,19 +56,18 @@ export function applyRecord({ changes, record, nowMs, wanted, pass }: Applicatio
     }
     case 'alias': {
       const origin = { name: profilesOrigin(context.partition, pass), offset };
-      const { moved, remaining } = splitForAlias(context, changes.get(user), wanted, pass);
+      const { moved, remaining } = splitProfile(context, changes.get(user), wanted, pass);
       if (pass === undefined || moved.c)
         changes.move({ from: user, user: event.to, event: { kind: 'merge', profile: moved }, origin });
       if (changes.get(user)) changes.set(user, remaining);
       return;
     }
-    case 'delete':
-      if (changes.get(user))
-        changes.set(
-          user,
-          pass === undefined ? null : splitForAlias(context, changes.get(user), wanted, pass).remaining,
-        );
+    case 'delete': {
+      const profile = changes.get(user);
+      const { remaining } = splitProfile(context, profile, wanted, pass);
+      if (profile) changes.set(user, pass === undefined ? null : remaining);
       return;
+    }
     case 'merge': {
       const known = changes.get(user);
       // Records moved by a second reading come late. Their user may have been moved or deleted since.
@@ -111,7 +110,7 @@ function merged(context: Context, profile: Profile, from: Profile, { wanted, siz
 }
 
 /** Returns the parts that an alias moves. In a second reading these are only its own counters. */
-function splitForAlias(context: Context, profile: Profile | undefined, wanted: Wanted, pass: number | undefined) {
+function splitProfile(context: Context, profile: Profile | undefined, wanted: Wanted, pass: number | undefined) {
   const { t, c = {}, s } = profile ?? {};
   // The values last sent for the old id are kept, in case a user has this id again.
   if (pass === undefined) return { moved: { ...(t && { t }), c }, remaining: s ? { s, g: 1 as const } : null };

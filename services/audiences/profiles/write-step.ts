@@ -26,7 +26,7 @@ export interface Writing {
 }
 
 export interface StepWriterOptions {
-  producer: BatchProducer;
+  producer: Pick<BatchProducer, 'send'>;
   partition: number;
   definitions: () => Definitions;
   /** true once another process may own the partition */
@@ -43,7 +43,11 @@ export class StepWriter {
   readonly #writing: Writing;
 
   constructor(
-    private readonly parts: { store: Store; engine: Engine; checkpoints: Checkpoints },
+    private readonly parts: {
+      store: Pick<Store, 'get' | 'unsent' | 'sent'>;
+      engine: Engine;
+      checkpoints: Pick<Checkpoints, 'wrote'>;
+    },
     private readonly options: StepWriterOptions,
   ) {
     const { producer, partition, log } = options;
@@ -107,7 +111,7 @@ interface Written {
  * Writes a step to Kafka, without the users whose records Kafka refuses permanently (too large, as a rule): one user
  * must not block the others of a partition. Such a user keeps the profile from before the step and is marked as full.
  * If Kafka refuses that too, the user's traits and counters are dropped.
- * @throws errors of `send` about more than a single user's record; the process cannot continue then
+ * @throws errors of `send` that concern more than one user's record; the process must end then
  */
 export async function writeStep(step: Step, writing: Writing): Promise<Written> {
   const { partition, before } = writing;

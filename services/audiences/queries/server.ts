@@ -216,7 +216,7 @@ export class QueryServer {
     return true;
   }
 
-  /** Sends the figures of a partition: the final ones at once, progress now and then. */
+  /** Sends the figures of a partition: final ones immediately, progress every 300 ms. */
   #report({ query, results }: OpenQuery, partition: number, part: Part, figures: Figures): void {
     const { now, producer } = this.options;
     const result = { kind: 'preview' as const, partition, ...figures };

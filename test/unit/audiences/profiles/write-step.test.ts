@@ -1,7 +1,9 @@
 import { type Profile } from '../../../../services/audiences/profiles/profile';
-import { refused, writeStep } from '../../../../services/audiences/profiles/write-step';
+import { refused, StepWriter, writeStep } from '../../../../services/audiences/profiles/write-step';
+import { type Definition, Definitions } from '../../../../services/audiences/definitions/compile';
 import { type OutRecord } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/service/errors';
+import { createLog } from '../../../../shared/telemetry/log';
 import { type MemoryStore } from '../memory-store';
 import { engineUnderTest, identify, NOW } from '../engine-under-test';
 
@@ -87,5 +89,84 @@ describe('a step that Kafka refuses', () => {
     const how = writing({ send: () => Promise.reject(busy) }, store);
     await expect(writeStep(step, how)).rejects.toBe(busy);
     await expect(refused([{ topic: 'messages', key: null, value: 'x' }], how)).rejects.toBe(busy);
+  });
+});
+
+describe('the writer of steps', () => {
+  const audience: Definition = {
+    ...{ id: 'aud_1', revision: 1, kind: 'audience', name: 'All', key: 'all', source: 'src_1', syncEveryMs: 1_000 },
+    ...{ history: [], uploads: [], counters: [], nothing: false, value: () => true },
+  };
+  /** A writer that records its writes in order: topics, and `store`. */
+  function writerUnderTest() {
+    const definitions = new Definitions([audience]);
+    const { engine, store, records } = engineUnderTest(definitions);
+    const writes: string[] = [];
+    const messages: OutRecord[] = [];
+    const state = { isLost: false, isLostAfterSend: false };
+    const commit = engine.commit.bind(engine);
+    engine.commit = (step) => {
+      writes.push('store');
+      commit(step);
+    };
+    const send = (out: OutRecord[]) => {
+      writes.push(...new Set(out.map(({ topic }) => topic)));
+      messages.push(...out.filter(({ topic }) => topic === 'messages'));
+      state.isLost ||= state.isLostAfterSend;
+      return Promise.resolve();
+    };
+    const writer = new StepWriter(
+      {
+        store: {
+          get: (user) => store.get(user),
+          unsent: (after) =>
+            [...store.unsent].flatMap(([sequence, [user, definition]]) =>
+              sequence > after ? [{ sequence, user, definition }] : [],
+            ),
+          sent: () => writes.push('sent'),
+        },
+        engine,
+        checkpoints: { wrote: () => undefined },
+      },
+      {
+        ...{ producer: { send }, partition: 0, definitions: () => definitions, isLost: () => state.isLost },
+        ...{ now: () => NOW, log: createLog('test', 'silent') },
+      },
+    );
+    return { writer, engine, store, records, writes, messages, state };
+  }
+
+  it('writes moves before the changelog, then the store, and messages last', async () => {
+    const { writer, engine, records, writes } = writerUnderTest();
+    const seen = [...records('ann', [identify({ plan: 'pro' })]), ...records('bob', [{ kind: 'alias', to: 'cyn' }])];
+    expect(await writer.write(engine.apply(seen, NOW))).toBe(true);
+    expect(writes.splice(0)).toEqual(['profiles.events', 'profiles', 'store']);
+    expect(await writer.write(engine.sync(1_000, NOW, 10))).toBe(true);
+    expect(writes).toEqual(['profiles', 'store', 'messages', 'sent']);
+    expect(await writer.write(undefined)).toBe(false);
+  });
+
+  it('leaves the store unchanged if the partition is lost while Kafka acknowledges the step', async () => {
+    const { writer, engine, store, records, writes, state } = writerUnderTest();
+    state.isLostAfterSend = true;
+    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(false);
+    expect([writes, store.get('ann')]).toEqual([['profiles'], undefined]);
+    expect(await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW))).toBe(false);
+    expect(writes).toEqual(['profiles']);
+  });
+
+  it('sends unacknowledged messages of the previous owner again, but only the last value of each user', async () => {
+    const { writer, engine, store, messages, writes } = writerUnderTest();
+    store.profiles.set('ann', JSON.stringify({ s: { aud_1: [true, NOW, 3] } }));
+    store.profiles.set('bob', JSON.stringify({ s: { aud_1: [false, NOW - 1, 2] } }));
+    store.unsent.set(1, ['ann', 'aud_1']).set(2, ['bob', 'aud_1']).set(3, ['ann', 'aud_1']);
+    engine.meta = { ...engine.meta, told: 3 };
+    await writer.sendUnsent();
+    const sent = messages.map(({ value }) => JSON.parse(String(value)) as { userId: string; traits: object });
+    expect(sent.map(({ userId, traits }) => [userId, traits])).toEqual([
+      ['bob', { all: false }],
+      ['ann', { all: true }],
+    ]);
+    expect([engine.meta.sent, writes.at(-1)]).toEqual([3, 'sent']);
   });
 });
