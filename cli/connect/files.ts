@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { SYSTEM_FILE } from '../../shared/service/system-file';
+import { SYSTEM_FILE } from '../../shared/service/data-dir';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { SYSTEM_FILE, type SystemFile } from '../../shared/service/system-file';
+import { SYSTEM_FILE, type SystemFile } from '../../shared/service/data-dir';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 

@@ -3,7 +3,7 @@ import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/reader';
 import { MESSAGES, PROFILE_EVENTS, PROFILE_STATUS, PROFILES } from '../../shared/kafka/topics';
-import { type Lock, takeLock } from '../../shared/service/data-dir-lock';
+import { type Lock, takeLock } from '../../shared/service/data-dir';
 import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';

@@ -2,8 +2,16 @@ import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Delivery } from '../../shared/model/delivery';
 import { type Log } from '../../shared/telemetry/log';
 import { type Count, type Distribution } from '../../shared/telemetry/metrics';
-import { isTraced, recordProcess, recordSend, recordSpan } from '../../shared/telemetry/spans';
-import { childTraceparent, spanIdOf, traceIdOf, withSpanId } from '../../shared/telemetry/trace';
+import {
+  childTraceparent,
+  isTraced,
+  recordProcess,
+  recordSend,
+  recordSpan,
+  spanIdOf,
+  traceIdOf,
+  withSpanId,
+} from '../../shared/telemetry/trace';
 import { type CircuitTransition } from './lanes/registry';
 import { countRequest, deliveryMetrics } from './metrics';
 import { type AttemptOutcome, type DeliveryInHand, nextTopic, type StepOutcome, type Traced } from './outcome';

@@ -3,8 +3,15 @@ import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
-import { isTraced, recordedRoot, recordSpan, sendAttributes, type SpanLink } from '../../shared/telemetry/spans';
-import { childTraceparent, isTraceparent } from '../../shared/telemetry/trace';
+import {
+  childTraceparent,
+  isTraced,
+  isTraceparent,
+  recordedRoot,
+  recordSpan,
+  sendAttributes,
+  type SpanLink,
+} from '../../shared/telemetry/trace';
 import { type RefusalCode } from './responses';
 
 /** Metrics and spans of calls. Spans are written when a request has ended, if its trace is recorded. */

@@ -1,20 +1,47 @@
 import { createStepDedup } from '../../shared/model/step-dedup';
-import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type Consumption,
+  type DispatchResult,
+  type Kafka,
+  type OpenRecord,
+} from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { Backpressure } from '../../shared/service/backpressure';
-import { whenDue } from './when-due';
+import { messageOf } from '../../shared/service/errors';
+import { type Log } from '../../shared/telemetry/log';
 import { watchReturn } from './telemetry';
 
 /**
  * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses a partition until its
  * head is due, and the waiting records stay in Kafka.
- *
- * Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`.
  */
+
+/**
+ * Least pause of a partition, so that the records that fall due within it are returned in one request. A fifth of a second
+ * is within the promised second; shorter tiers are read more often.
+ */
+const LEAST_PAUSE_MS = 200;
+
+/** `now`, or the wait before the next read, ms. */
+export type Due = 'now' | { againInMs: number };
+
+/**
+ * @param appendedAtMs the broker's timestamp of the record; a tier has one delay, so its records fall due in order
+ * @param delayMs the tier's delay
+ * @param nowMs also by the brokers' clock
+ */
+export function whenDue(appendedAtMs: number, delayMs: number, nowMs: number): Due {
+  const dueMs = appendedAtMs + delayMs;
+  if (dueMs <= nowMs) return 'now';
+  const waitMs = Math.min(dueMs - nowMs, delayMs);
+  return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
+}
 
 /** Limit of unacknowledged copies; at the limit, partitions wait. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
+/** Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`. */
 export class Requeuer {
   readonly #steps = createStepDedup();
   #duplicatesDropped = 0;
@@ -59,5 +86,76 @@ export class Requeuer {
       () => undefined,
     );
     return 'accepted';
+  }
+}
+
+/**
+ * New tiers come with a change of settings, a few times a year, and their first records are late by at most this time. Each
+ * check is one metadata request.
+ */
+const LOOK_EVERY_MS = 30_000;
+/** Pause before the next try when Kafka is unavailable. */
+const AGAIN_MS = 1_000;
+/** The old consumer waits only for copies that are being written. */
+const HAND_OVER_MS = 5_000;
+
+interface Parts {
+  kafka: Pick<Kafka, 'listTopics'>;
+  consume(topics: string[]): Promise<Consumption>;
+  /** called with each new consumer */
+  onConsumption(consumption: Consumption): void;
+  log: Log;
+}
+
+/**
+ * Reads all tiers, including tiers that are created while it runs: a delivery process with new delays creates their topics,
+ * and its deliveries must come back. kafkajs cannot change a subscription, so a new consumer replaces the old one.
+ */
+export class TierReader {
+  #topics: string[] = [];
+  #consumption: Consumption | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(private readonly parts: Parts) {}
+
+  /** @throws the error of the first check */
+  async start(): Promise<void> {
+    await this.#look();
+    this.#lookLater(LOOK_EVERY_MS);
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await this.#consumption?.stop(deadlineMs);
+  }
+
+  #lookLater(ms: number): void {
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look().then(
+        () => this.#lookLater(LOOK_EVERY_MS),
+        (error: unknown) => {
+          this.parts.log.warn({ reason: messageOf(error) }, 'tiers.not_read');
+          this.#lookLater(AGAIN_MS);
+        },
+      );
+    }, ms);
+    if (this.#stopped) clearTimeout(this.#timer);
+  }
+
+  /** Subscribes to all tier topics, also those no longer configured: deliveries still wait in them. */
+  async #look(): Promise<void> {
+    const found = (await this.parts.kafka.listTopics()).filter((topic) => tierDelayMs(topic) !== undefined);
+    const made = found.filter((topic) => !this.#topics.includes(topic));
+    if (this.#stopped || (made.length === 0 && this.#consumption)) return;
+    if (this.#consumption) this.parts.log.info({ topics: made }, 'tiers.found');
+    await this.#consumption?.stop(HAND_OVER_MS);
+    this.#consumption = undefined;
+    this.#consumption = await this.parts.consume(found);
+    this.#topics = found;
+    this.parts.onConsumption(this.#consumption);
   }
 }

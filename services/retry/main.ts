@@ -3,8 +3,7 @@ import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type Consumption } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
 import { runService } from '../../shared/service/run';
-import { Requeuer } from './handler';
-import { TierReader } from './tiers';
+import { Requeuer, TierReader } from './handler';
 import { watchTiers } from './telemetry';
 
 /** The retry service returns deliveries from the tiers when they are due. */

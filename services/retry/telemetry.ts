@@ -2,8 +2,7 @@ import { formatDuration } from '../../shared/model/duration';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { type Count, type Distribution, metrics } from '../../shared/telemetry/metrics';
-import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
-import { childTraceparent, withSpanId } from '../../shared/telemetry/trace';
+import { childTraceparent, isTraced, recordProcess, recordSend, withSpanId } from '../../shared/telemetry/trace';
 
 /** Metrics and spans of the retry service. */
 

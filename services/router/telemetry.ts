@@ -3,8 +3,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { type MessageHeaders } from '../../shared/model/message-codec';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 import { metrics, only } from '../../shared/telemetry/metrics';
-import { isTraced, recordProcess, recordSend } from '../../shared/telemetry/spans';
-import { childTraceparent } from '../../shared/telemetry/trace';
+import { childTraceparent, isTraced, recordProcess, recordSend } from '../../shared/telemetry/trace';
 
 /** Metrics and spans of the router. */
 

@@ -1,6 +1,6 @@
 /**
  * Metrics as plain numbers in objects: counting adds to a field, and only a reader (Prometheus, or the SDK) pays for names
- * and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts` and `otel-metrics.ts` export them.
+ * and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts` and `otel-sdk.ts` export them.
  *
  * Invariant: the number of series is bounded. A label's values are few and known; if they are not (a status, say), values
  * beyond `MOST_SERIES` are counted as `other`.

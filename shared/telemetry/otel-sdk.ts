@@ -1,17 +1,18 @@
 import {
+  metrics as api,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
   TraceFlags,
   type Link,
+  type Meter,
+  type Observable,
   type SpanContext,
 } from '@opentelemetry/api';
 import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
-import { type Metrics } from './metrics';
-import { observeMetrics } from './otel-metrics';
-import { writeSpansBy, type SpanSpec } from './spans';
-import { spanIdOf, traceIdOf } from './trace';
+import { type HistogramMetric, type Metric, type MetricInfo, type Metrics, type ReadMetric } from './metrics';
+import { spanIdOf, type SpanSpec, traceIdOf, writeSpansBy } from './trace';
 
 /**
  * Runs OpenTelemetry's SDK, configured by its own `OTEL_*` variables. Ingest decides which traces are recorded, and the
@@ -88,4 +89,39 @@ function epochMs(moment: number): number {
   const together = performance.now() - before < 1;
   if (together && Math.abs(drift) > MOST_DRIFT_MS) offsetMs += drift;
   return offsetMs + moment;
+}
+
+/**
+ * Registers Waypost's metrics as instruments of the SDK. The SDK reads counters and gauges when it exports; it has no
+ * observable histogram, so each value is also recorded in the SDK's own. (Without a metric reader this does nothing.)
+ */
+function observeMetrics(metrics: Metrics): void {
+  const meter = api.getMeter('waypost');
+  metrics.each((metric: Metric) => {
+    if (metric.kind === 'histogram') tell(meter, metric);
+    else observe(meter, metric, metrics);
+  });
+}
+
+function observe(meter: Meter, metric: ReadMetric, metrics: Metrics): void {
+  const { name } = metric.info;
+  const options = optionsOf(metric.info);
+  const instrument: Observable =
+    metric.kind === 'counter'
+      ? meter.createObservableCounter(name, options)
+      : meter.createObservableGauge(name, options);
+  instrument.addCallback(async (result) => {
+    await metrics.refresh();
+    for (const { labels, value } of metric.read()) result.observe(value, labels);
+  });
+}
+
+function tell(meter: Meter, metric: HistogramMetric): void {
+  const advice = { explicitBucketBoundaries: [...metric.bounds] };
+  const histogram = meter.createHistogram(metric.info.name, { ...optionsOf(metric.info), advice });
+  metric.tee = histogram.record.bind(histogram);
+}
+
+function optionsOf({ help: description, unit }: MetricInfo) {
+  return { description, ...(unit === undefined ? {} : { unit }) };
 }

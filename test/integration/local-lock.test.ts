@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, ownId, processId } from '../../shared/service/process-id';
-import { takeLock } from '../../shared/service/data-dir-lock';
+import { takeLock } from '../../shared/service/data-dir';
 import { localSecrets } from '../../deploy/standalone/secrets';
 import { eventually } from '../support/eventually';
 

@@ -6,7 +6,7 @@ import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { recordedRoot } from '../../../shared/telemetry/spans';
+import { recordedRoot } from '../../../shared/telemetry/trace';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 import { addEvent, isComplete, sampleMessage, type TestSendProgress, testRecord } from './test-send';
 

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { inTurn } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
-import { takeLock } from '../../../shared/service/data-dir-lock';
+import { takeLock } from '../../../shared/service/data-dir';
 import { ROOT } from '../../../shared/service/repo-root';
 import { type Database, type Param, type Row, type Transaction } from './database';
 import { type Answer, type Question, type WorkerData } from './pglite-worker';

@@ -1,4 +1,4 @@
-import { Requeuer } from '../../../services/retry/handler';
+import { Requeuer, whenDue } from '../../../services/retry/handler';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingProducer } from '../../support/fakes';
@@ -23,8 +23,8 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
   };
 }
 
-test('a retry service whose clock is hours ahead or behind gives records back when they are due', () => {
-  // Given the brokers' clock, as the stamps of the records tell it; then its own clock decides nothing.
+test('a retry service whose clock is hours ahead or behind returns records when they are due', () => {
+  // The brokers' clock is known from the timestamps of the records, so its own clock decides nothing.
   const clock = new BrokerClock(() => own.ms);
   for (const wrongByMs of [-7_200_000, 7_200_000]) {
     own.ms = NOW + wrongByMs;
@@ -36,7 +36,7 @@ test('a retry service whose clock is hours ahead or behind gives records back wh
   }
 });
 
-test('of two records of the same step, one is given back; the other is done without a trace', async () => {
+test('of two records of the same step, retry returns one, and drops the other', async () => {
   const producer = recordingProducer();
   const returner = new Requeuer({ producer, now: () => NOW, onRoom: () => undefined });
   const done: number[] = [];
@@ -50,4 +50,27 @@ test('of two records of the same step, one is given back; the other is done with
   expect(producer.appends.flat().map(({ headers }) => headers?.hop)).toEqual(['1', '2', undefined]);
   expect(done.sort()).toEqual([1, 2, 3, 4]);
   expect(returner.duplicatesDropped).toBe(1);
+});
+
+test.each([
+  ['a record whose due time is long past is due now', 0, 10_000, 50_000, 'now'],
+  ['a record is due at the exact moment of its due time', 40_000, 10_000, 50_000, 'now'],
+  ['a record that is due in 7 s is read again in 7 s', 47_000, 10_000, 50_000, { againInMs: 7_000 }],
+  [
+    'a record that is due in 1 ms is read again after the least pause, so that one request returns several',
+    40_001,
+    10_000,
+    50_000,
+    { againInMs: 200 },
+  ],
+  ['a tier of 200 ms is read every 50 ms', 49_810, 200, 50_000, { againInMs: 50 }],
+  [
+    'a record from a broker whose clock is an hour ahead waits for the delay of its tier, no longer',
+    3_650_000,
+    10_000,
+    50_000,
+    { againInMs: 10_000 },
+  ],
+])('%s', (_, appendedAtMs, delayMs, nowMs, expected) => {
+  expect(whenDue(appendedAtMs, delayMs, nowMs)).toEqual(expected);
 });

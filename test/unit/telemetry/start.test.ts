@@ -1,17 +1,16 @@
 import { metrics, only } from '../../../shared/telemetry/metrics';
-import { isTraced, recordSpan } from '../../../shared/telemetry/spans';
-import { startTelemetry, stopTelemetry } from '../../../shared/telemetry/start';
-import { childTraceparent, newTraceparent } from '../../../shared/telemetry/trace';
+import { childTraceparent, isTraced, newTraceparent, recordSpan } from '../../../shared/telemetry/trace';
+import { isSdkWanted, sampledRatio, startTelemetry, stopTelemetry } from '../../../shared/telemetry/start';
 import { type Json } from '../../../tools/harness/system';
 
-/** The SDK as the environment asks for it. What it sends over the network is seen by test/e2e/telemetry.test.ts. */
+/** The SDK by the OTEL_* variables. test/e2e/telemetry.test.ts checks the data that it sends over the network. */
 
 const before = { ...process.env };
 afterAll(() => {
   process.env = before;
 });
 
-test('without a word in OTEL_* nothing is loaded, and nothing is traced', () => {
+test('without OTEL_* variables no SDK is loaded, and no trace is recorded', () => {
   startTelemetry('ingest');
   expect(isTraced(newTraceparent())).toBe(false);
   expect(loaded()).toBe(false);
@@ -21,8 +20,8 @@ function loaded(): boolean {
   return Object.keys(require.cache).some((name) => name.includes('@opentelemetry'));
 }
 
-test('spans have the ids that were given out before, their times, parents and links; metrics their values', async () => {
-  // Given exporters to the console; then all that was recorded is there when telemetry has stopped, and what is not sampled is not.
+test('the SDK exports spans with the ids that were assigned before, their times, parents and links, and metrics with their values', async () => {
+  // The console exporters have all recorded data once telemetry has stopped.
   const told: Json[] = [];
   jest.spyOn(console, 'dir').mockImplementation((each) => void told.push(each));
   Object.assign(process.env, {
@@ -74,3 +73,32 @@ test('spans have the ids that were given out before, their times, parents and li
   expect(metric('process.cpu.time')).toMatchObject({ value: expect.any(Number) });
   expect(isTraced(root)).toBe(false);
 });
+
+test.each([
+  [{}, false],
+  [{ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'always_on' }, false],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, true],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: ' ' }, false],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'console' }, true],
+  [{ OTEL_METRICS_EXPORTER: 'prometheus' }, true],
+  [{ OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' }, false],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_SDK_DISABLED: 'TRUE' }, false],
+])('whether the environment %j asks for the SDK: %j', (env, wanted) => expect(isSdkWanted(env)).toBe(wanted));
+
+test.each([
+  [{}, 1],
+  [{ OTEL_TRACES_SAMPLER: 'always_on' }, 1],
+  [{ OTEL_TRACES_SAMPLER: 'parentbased_always_on', OTEL_TRACES_SAMPLER_ARG: '0.1' }, 1],
+  [{ OTEL_TRACES_SAMPLER: 'always_off' }, 0],
+  [{ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, 0],
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.05' }, 0.05],
+  [{ OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 0],
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio' }, 1],
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '5%' }, 1],
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '7' }, 1],
+  [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, 1],
+  [{ OTEL_TRACES_EXPORTER: 'none' }, 0],
+])('with the environment %j this share of new traces is recorded: %d', (env, ratio) =>
+  expect(sampledRatio(env)).toBe(ratio),
+);

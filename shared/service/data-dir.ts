@@ -5,12 +5,28 @@ import { AppError } from './errors';
 import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 
 /**
- * Allows one Waypost per data dir. The lock is a file that names its owner by pid and start time, so it needs no clean end:
+ * The files of a data dir by which programs of one machine know of each other.
+ *
+ * The lock allows one Waypost per data dir. It is a file that names its owner by pid and start time, so it needs no clean end:
  * an owner that was killed, or whose pid now belongs to another process, holds nothing.
  *
  * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside before it is replaced, so
  * that only one of two concurrent starts wins.
  */
+
+/** The file in which a local system publishes its addresses for other programs of the machine. */
+export const SYSTEM_FILE = 'system.json';
+
+/** The content of the file. It holds no secret: the token is in another file. */
+export interface SystemFile {
+  control: string;
+  ingest: string;
+  brokers: string[];
+  /** the system runs the brokers itself, with one copy of each record */
+  embedded: boolean;
+  /** health ports by service */
+  health: Record<string, number>;
+}
 
 /** A lock that this process holds. */
 export interface Lock {
