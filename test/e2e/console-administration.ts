@@ -3,7 +3,7 @@ import { type Tab } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { type StorySystem } from '../support/story-system';
-import { type Destination, type Source } from '../../tools/harness/system';
+import { type Destination, type Source } from '../../tools/harness/api';
 
 /** Administration of tokens, secrets, keys and users in the console, on the system of console.test.ts. */
 

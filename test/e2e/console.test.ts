@@ -4,7 +4,7 @@ import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
-import { type Destination, type Source } from '../../tools/harness/system';
+import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';

@@ -1,7 +1,7 @@
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
 import { type ReceivedRequest } from '../../tools/harness/sink';
-import { type Json } from '../../tools/harness/system';
+import { type Json } from '../../tools/harness/api';
 import { isSignedBy } from '../support/verify-signature';
 
 /** Alerts: a destination fails, recovers, or is switched off. */

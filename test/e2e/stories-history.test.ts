@@ -1,7 +1,7 @@
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
-import { type Json } from '../../tools/harness/system';
+import { type Json } from '../../tools/harness/api';
 
 /** History: finding deliveries and their attempts, and sending them again. */
 

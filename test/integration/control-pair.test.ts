@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually';
 import { aFailure, anAttempt } from '../support/events';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
-import { type Json } from '../../tools/harness/system';
+import { type Json } from '../../tools/harness/api';
 
 /** Two control processes with one PostgreSQL server, as in every rolling update. */
 

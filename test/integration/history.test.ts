@@ -12,7 +12,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { anAttempt } from '../support/events';
 import { eventually } from '../support/eventually';
-import { type Json } from '../../tools/harness/system';
+import { type Json } from '../../tools/harness/api';
 
 /** Control's history on a real Kafka: reading events, catching up, and database outages. */
 

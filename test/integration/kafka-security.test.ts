@@ -27,7 +27,8 @@ import { aTrack, type Call } from '../support/factories';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised } from '../support/supervised';
-import { call, systemEnv } from '../../tools/harness/system';
+import { call } from '../../tools/harness/api';
+import { systemEnv } from '../../tools/harness/system';
 
 /**
  * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password for each

@@ -13,7 +13,8 @@ import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
-import { type Json, type Source, startSystem, type System } from '../../tools/harness/system';
+import { type Json, type Source } from '../../tools/harness/api';
+import { startSystem, type System } from '../../tools/harness/system';
 
 /**
  * Poison records through the whole system: calls go through ingest, and records that only an older version wrote go straight

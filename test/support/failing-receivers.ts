@@ -1,6 +1,7 @@
 import { makeCertificate } from './certificate';
 import { onRequests, startNeverAccepting, startRawServer } from '../../tools/harness/raw-server';
-import { type Answer, startSink } from '../../tools/harness/sink';
+import { type Answer } from '../../tools/harness/respond';
+import { startSink } from '../../tools/harness/sink';
 
 /** Failing receivers, each with its own fault and port. */
 export interface FailingReceiver {

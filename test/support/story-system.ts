@@ -1,13 +1,8 @@
 import { type Call, aTrack } from './factories';
 import { eventually } from './eventually';
 import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
-import {
-  type Destination,
-  type Source,
-  startSystem,
-  type System,
-  type SystemOptions,
-} from '../../tools/harness/system';
+import { type Destination, type Source } from '../../tools/harness/api';
+import { startSystem, type System, type SystemOptions } from '../../tools/harness/system';
 import { openTopics, type Topics } from './topics';
 
 /**

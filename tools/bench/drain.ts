@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Kafka } from '../../shared/kafka/port';
+import { cpuBetween, type CpuReading, type CpuUse, readCpu } from '../harness/usage';
 import { sum } from './arithmetic';
-import { type CpuReading, type CpuUse, cpuBetween, readCpu } from './cpu';
 
 /** Measures how services empty topics that were filled before their start, by the offsets that their groups commit. */
 

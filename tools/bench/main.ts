@@ -1,13 +1,17 @@
-import { writeFileSync } from 'node:fs';
-import { clockMs } from './clock';
-import { type Results, type Round } from './report/figures';
-import { describeMachine } from './machine';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { findJava } from '../../deploy/standalone/java';
+import { ROOT } from '../../shared/service/repo-root';
+import { clockMs } from '../harness/timing';
 import { type Options, readOptions } from './options';
 import { duration, Progress } from './progress';
+import { type Machine, type Results, type Round } from './report/figures';
+import { settingsOf } from './report/notes';
 import { report, writePage } from './report/report';
 import { runRound } from './round';
-import { settingsOf } from './report/notes';
-import { setUp, type Bench } from './setup';
+import { type Bench, setUp } from './setup';
 
 /** `npm run bench`: measures, and prints one page of figures to stdout. Progress goes to stderr. */
 
@@ -54,6 +58,32 @@ async function* runRounds(bench: Bench, { rounds: count, only, once, sizes }: Op
     yield await runRound(bench, { only: parts, sizes }, progress.within(about));
     progress.note(`${about} is done, ${duration(clockMs() - startedAt)} since the start`);
   }
+}
+
+/** Describes the machine of the measurement. */
+async function describeMachine(): Promise<Machine> {
+  return {
+    cores: cpus().length,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 1024 ** 3),
+    system: `${platform()} ${release()} ${arch()}`,
+    node: process.version,
+    java: await javaVersion(),
+    kafka: kafkaVersion(),
+  };
+}
+
+async function javaVersion(): Promise<string> {
+  const java = await findJava();
+  if (java === undefined) return 'in a container';
+  // `java -version` prints to stderr, `--version` to stdout.
+  return execFileSync(java, ['--version'], { encoding: 'utf8' }).split('\n', 1)[0] ?? 'unknown';
+}
+
+/** Returns the pinned version of the embedded broker's jars. */
+function kafkaVersion(): string {
+  const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
+  return /<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>([^<]+)</.exec(pom)?.[1] ?? 'unknown';
 }
 
 main().then(

@@ -1,5 +1,5 @@
+import { clockMs } from '../harness/timing';
 import { readable } from './arithmetic';
-import { clockMs } from './clock';
 
 /** Prints the progress of a run to stderr: the current step, and for a long step the remaining time. */
 

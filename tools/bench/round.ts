@@ -1,20 +1,28 @@
-import { RunParts } from './run-parts';
+import { SERVICES } from '../../deploy/standalone/service-list';
+import { messageOf } from '../../shared/service/errors';
 import { measureAudiences } from './cases/audiences';
 import { measureBacklog } from './cases/backlog';
 import { measureBare } from './cases/baseline';
 import { measureDelivery } from './cases/delivery';
-import { type BareFigure, type Round } from './report/figures';
 import { measureFilters } from './cases/filters';
 import { measureHostile } from './cases/hostile';
 import { measureIsolation } from './cases/isolation';
-import { type Part } from './options';
+import { latencyMs, measureLatency } from './cases/latency';
 import { measureOutage } from './cases/outage';
-import { type Progress } from './progress';
-import { type Bench } from './setup';
-import { type Sizes } from './sizes';
-import { runSystem, TOGETHER } from './cases/system-run';
+import { measurePipeline, type Target } from './cases/pipeline';
+import { measureSustained } from './cases/sustained';
 import { measureTelemetry } from './cases/telemetry';
 import { measureWaiting } from './cases/waiting';
+import { createCustomers } from './load';
+import { type Part } from './options';
+import { type Progress } from './progress';
+import { type BareFigure, type Round } from './report/figures';
+import { type Bench, withSystem } from './setup';
+import { type Sizes } from './sizes';
+
+/** The parts that share one start of all services, one after the other. */
+const TOGETHER: readonly Part[] = ['latency', 'batches', 'singles', 'sustained'];
+const CUSTOMERS = 4;
 
 /** Runs all selected parts once; it omits and reports parts that fail. */
 export async function runRound(
@@ -46,4 +54,60 @@ export async function runRound(
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
   const alone = { delivery, telemetry, filters, isolation, backlog, outage, waiting, audiences, hostile };
   return { bare, ...alone, ...together, failures: attempts.failures };
+}
+
+function runSystem(
+  bench: Bench,
+  { attempts, sizes }: { attempts: RunParts<Part>; sizes: Sizes },
+  progress: Progress,
+): Promise<Pick<Round, 'batches' | 'singles' | 'latency' | 'sustained' | 'warnings'>> {
+  return withSystem(bench, { name: 'system', services: SERVICES }, async ({ system, services, pids }) => {
+    const { origin } = bench.endpoint;
+    const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
+    const customers = await createCustomers(system, urls);
+    const target: Target = { ...system, customers, pids };
+    const { latency, batches, singles, sustained } = sizes;
+    const perSecond = String(latency.perSecond);
+    const sustainedMs = sustained.seconds * 1000;
+    return {
+      latency: await attempts.run('latency', `latency at ${perSecond} calls/s`, () =>
+        progress.during('latency', latencyMs(latency), () => measureLatency(bench, target, latency)),
+      ),
+      batches: await attempts.run('batches', 'batches', () => measurePipeline(bench, target, batches)),
+      singles: await attempts.run('singles', 'single calls', () => measurePipeline(bench, target, singles)),
+      sustained: await attempts.run('sustained', 'sustained', () =>
+        progress.during('sustained batches', sustainedMs, () => measureSustained(bench, target, sustained)),
+      ),
+      warnings: services.warnings(),
+    };
+  });
+}
+
+/** Runs the selected parts: it reports a part that fails and continues with the others. */
+export class RunParts<Part extends string> {
+  readonly failures: { part: string; why: string }[] = [];
+
+  constructor(
+    private readonly only: ReadonlySet<Part>,
+    private readonly progress: Progress,
+  ) {}
+
+  /** Returns undefined if the part is not selected or failed, and for a group of parts if none is selected. */
+  async run<T>(
+    part: Part | readonly Part[],
+    what: string,
+    measure: (progress: Progress) => Promise<T>,
+  ): Promise<T | undefined> {
+    const wanted = [part].flat().filter((name) => this.only.has(name as Part));
+    if (wanted.length === 0) return undefined;
+    try {
+      this.progress.note(what);
+      return await measure(this.progress.within(what));
+    } catch (error) {
+      const failed = wanted.join(', ');
+      this.progress.note(`${failed} could not be measured: ${messageOf(error)}`);
+      this.failures.push({ part: failed, why: messageOf(error) });
+      return undefined;
+    }
+  }
 }

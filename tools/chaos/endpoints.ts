@@ -1,4 +1,5 @@
-import { type Answer, type Sink, startSink } from '../harness/sink';
+import { type Answer } from '../harness/respond';
+import { type Sink, startSink } from '../harness/sink';
 import { type Role, ROLES } from './scenario';
 import { type Random } from '../harness/random';
 import { Receipts } from './receipts';

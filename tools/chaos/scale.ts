@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
-import { cpuBetween, readCpu } from '../bench/cpu';
+import { cpuBetween, readCpu } from '../harness/usage';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
 import { type Service, startBeside } from '../../test/support/service';

@@ -1,10 +1,10 @@
-import { createServer } from 'node:http';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { eventually } from '../../test/support/eventually';
-import { type Json } from './system';
+import { type Json } from './api';
 
-/** An OpenTelemetry collector for tests: accepts OTLP over HTTP in its JSON encoding, and stores everything. */
+/** An OpenTelemetry collector: accepts OTLP over HTTP in its JSON encoding, and stores everything, or only counts it. */
 export interface Collector {
   /** for OTEL_EXPORTER_OTLP_ENDPOINT */
   url: string;
@@ -15,6 +15,8 @@ export interface Collector {
   trace(traceId: string, spans: number): Promise<CollectedSpan[]>;
   /** all bodies, unchanged */
   text(): string;
+  /** requests, and their bytes */
+  received: { requests: number; bytes: number };
   close(): Promise<void>;
 }
 
@@ -39,7 +41,9 @@ const STATUS_ERROR = 2;
 type Value = { stringValue?: string; intValue?: number | string; doubleValue?: number; boolValue?: boolean };
 type Attributes = { key: string; value: Value }[] | undefined;
 
-export async function startCollector(): Promise<Collector> {
+/** @param options.discard counts requests and bytes, and stores nothing */
+export async function startCollector({ discard = false } = {}): Promise<Collector> {
+  const received = { requests: 0, bytes: 0 };
   const spans: CollectedSpan[] = [];
   const metrics = new Map<string, Set<string>>();
   let text = '';
@@ -57,11 +61,15 @@ export async function startCollector(): Promise<Collector> {
   };
   const server = createServer((req, res) => {
     const chunks: Buffer[] = [];
-    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('data', (chunk: Buffer) => {
+      received.bytes += chunk.length;
+      if (!discard) chunks.push(chunk);
+    });
     req.on('end', () => {
+      received.requests++;
       const body = Buffer.concat(chunks).toString();
       text += body;
-      take(req.url ?? '', JSON.parse(body));
+      if (!discard) take(req.url ?? '', JSON.parse(body));
       res.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
@@ -79,6 +87,7 @@ export async function startCollector(): Promise<Collector> {
         return Promise.resolve(found);
       }),
     text: () => text,
+    received,
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Pool } from 'undici';
 import { aCall, type Call } from '../../test/support/factories';
+import { basicAuth, IngestConnections } from './api';
 
 /**
  * Sends calls at a steady rate as real clients do: some alone and some in batches, and each repeated with the same
@@ -78,7 +78,7 @@ class Client {
   slowestAnswerMs = 0;
   #turn = 0;
   readonly #authorization: string;
-  readonly #pools = new Map<string, Pool>();
+  readonly #connections = new Map<string, IngestConnections>();
   readonly #open = new Set<Promise<void>>();
   readonly #abandoned = new AbortController();
 
@@ -86,7 +86,7 @@ class Client {
     public urls: string[],
     writeKey: string,
   ) {
-    this.#authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
+    this.#authorization = basicAuth(writeKey);
   }
 
   get open(): number {
@@ -102,7 +102,7 @@ class Client {
     const timer = setTimeout(() => this.#abandoned.abort(), deadlineMs);
     await Promise.all(this.#open);
     clearTimeout(timer);
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await Promise.all([...this.#connections.values()].map((each) => each.destroy()));
   }
 
   async #untilAcknowledged(calls: Call[]): Promise<void> {
@@ -123,18 +123,12 @@ class Client {
   async #post(path: string, body: string): Promise<number | 'none'> {
     const from = Date.now();
     try {
-      const answer = await this.#pool().request({
-        method: 'POST',
-        path,
-        body,
-        headers: { authorization: this.#authorization, 'content-type': 'application/json' },
-        signal: AbortSignal.timeout(CLIENT_TIMEOUT_MS),
-      });
-      const text = await answer.body.text();
+      const authorization = this.#authorization;
+      const signal = AbortSignal.timeout(CLIENT_TIMEOUT_MS);
+      const { status, stored, headers } = await this.#next().post(path, body, { authorization, signal });
       this.slowestAnswerMs = Math.max(this.slowestAnswerMs, Date.now() - from);
-      if (answer.statusCode === 503 && answer.headers['retry-after'] === undefined) this.withoutRetryAfter++;
-      // Clients accept exactly this body as success.
-      return answer.statusCode === 200 && text !== '{"success":true}' ? 'none' : answer.statusCode;
+      if (status === 503 && headers['retry-after'] === undefined) this.withoutRetryAfter++;
+      return status === 200 && !stored ? 'none' : status;
     } catch (error) {
       // A refused, reset or timed-out request is the same for a client, which keeps the calls and tries again.
       const code = (error as NodeJS.ErrnoException).code ?? (error as Error).name;
@@ -143,11 +137,11 @@ class Client {
     }
   }
 
-  #pool(): Pool {
+  #next(): IngestConnections {
     const url = this.urls[this.#turn++ % this.urls.length]!;
-    let pool = this.#pools.get(url);
-    if (!pool) this.#pools.set(url, (pool = new Pool(url)));
-    return pool;
+    let connections = this.#connections.get(url);
+    if (!connections) this.#connections.set(url, (connections = new IngestConnections(url)));
+    return connections;
   }
 }
 

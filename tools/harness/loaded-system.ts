@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type ServiceName } from '../../deploy/standalone/service-list';
-import { aCall, type Call } from '../../test/support/factories';
 import { eventually } from '../../test/support/eventually';
+import { aCall, type Call } from '../../test/support/factories';
+import { ORDERS, type TraitOracle } from '../../test/support/trait-oracle';
 import { type Load, startLoad } from './load';
 import { type Behaviour, startSink } from './sink';
 import { startSystem, type System, type SystemOptions } from './system';
-import { ORDERS, type TraitOracle } from '../../test/support/trait-oracle';
 
 /**
  * A system under load, for breaking it: one source and three destinations. One is healthy, one fails sometimes, and

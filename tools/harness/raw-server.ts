@@ -65,20 +65,43 @@ export async function startNeverAccepting(): Promise<RawServer> {
   };
 }
 
-const HEAD_END = '\r\n\r\n';
+/** The part of a request's head that receivers need. */
+export interface Head {
+  /** end of the request in the data, including its body, which may not have arrived yet */
+  end: number;
+  path: string;
+  /** the header webhook-id, '' if it is absent or was not requested */
+  id: string;
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const LENGTH = /\r\ncontent-length: *(\d+)/i;
+const ID = /\r\nwebhook-id: *([^\r]+)/i;
+
+/**
+ * Parses the head of the request at `start`; undefined if it is incomplete.
+ * @param withId reads the delivery id, which costs a microsecond
+ */
+export function readHead(data: Buffer, start: number, withId: boolean): Head | undefined {
+  const endOfHead = data.indexOf(END_OF_HEAD, start);
+  if (endOfHead < 0) return undefined;
+  const text = data.toString('latin1', start, endOfHead);
+  const path = text.indexOf(' ') + 1;
+  return {
+    end: endOfHead + END_OF_HEAD.length + Number(LENGTH.exec(text)?.[1] ?? 0),
+    path: text.slice(path, text.indexOf(' ', path)),
+    id: withId ? (ID.exec(text)?.[1] ?? '') : '',
+  };
+}
 
 /** Calls back for each request on a connection, however it was split into packets. */
 export function onRequests(socket: Socket, onRequest: (nth: number) => void): void {
-  let text = '';
+  let data: Buffer = Buffer.alloc(0);
   let nth = 0;
   socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1');
-    for (;;) {
-      const head = text.indexOf(HEAD_END);
-      const length = Number(/^content-length: *(\d+)\r$/im.exec(text.slice(0, Math.max(0, head) + 2))?.[1] ?? 0);
-      const end = head + HEAD_END.length + length;
-      if (head < 0 || text.length < end) return;
-      text = text.slice(end);
+    data = Buffer.concat([data, chunk]);
+    for (let head = readHead(data, 0, false); head && head.end <= data.length; head = readHead(data, 0, false)) {
+      data = data.subarray(head.end);
       onRequest(nth++);
     }
   });

@@ -2,29 +2,13 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
 import { sleep } from '../../shared/service/async';
-import { makeCertificate, type Certificate } from '../../test/support/certificate';
+import { type Certificate, makeCertificate } from '../../test/support/certificate';
+import { type Answer, respond } from './respond';
 
 /**
  * A receiver of webhooks that behaves as a test requires, well or badly, on real sockets. It records every request
  * when its head has arrived, and its body when that has arrived.
  */
-
-/** The response of a path. Defaults: 200 immediately, with `ok` as the body. */
-export interface Answer {
-  status?: number;
-  headers?: Record<string, string>;
-  body?: string | Buffer;
-  /** delay before the head of the response */
-  delayMs?: number;
-  /**
-   * `hang`: reads the request and never responds. `never_read`: does not even read its body. `reset`: resets the
-   * connection once the request has arrived. `drip`: the head immediately, then a byte of the body every `dripMs`,
-   * without end. `endless`: the head, and then as much body as the other side reads.
-   */
-  misbehave?: 'hang' | 'never_read' | 'reset' | 'drip' | 'endless';
-  /** default 100 */
-  dripMs?: number;
-}
 
 /** One for all requests; several for the first, the second, … with the last repeating; or computed from the request. */
 export type Behaviour = Answer | Answer[] | ((request: ReceivedRequest, nth: number) => Answer | Promise<Answer>);
@@ -55,7 +39,6 @@ export interface SinkOptions {
 }
 
 const MAX_HEADER_BYTES = 128 * 1024;
-const BIG_CHUNK = Buffer.alloc(64 * 1024, 'x');
 
 /** Starts a receiver. By default it responds with 200 on every path. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
@@ -223,44 +206,14 @@ export class Sink {
   }
 }
 
-function pick(behaviour: Answer | Answer[], nth: number): Answer {
-  return Array.isArray(behaviour) ? (behaviour[Math.min(nth, behaviour.length - 1)] ?? {}) : behaviour;
-}
-
-function respond(res: ServerResponse, answer: Answer, reset: () => void): void {
-  const { misbehave, status = 200, headers = {}, body = 'ok' } = answer;
-  switch (misbehave) {
-    case 'hang':
-    case 'never_read':
-      return;
-    case 'reset':
-      reset();
-      return;
-    case 'drip': {
-      res.writeHead(status, headers);
-      const timer = setInterval(() => res.write('.'), answer.dripMs ?? 100);
-      res.once('close', () => clearInterval(timer));
-      return;
-    }
-    case 'endless': {
-      res.writeHead(status, headers);
-      const pour = () => {
-        while (!res.destroyed && res.write(BIG_CHUNK));
-      };
-      res.on('drain', pour);
-      pour();
-      return;
-    }
-    case undefined:
-      res.writeHead(status, headers);
-      res.end(body);
-  }
-}
-
 async function readAll(req: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
+}
+
+function pick(behaviour: Answer | Answer[], nth: number): Answer {
+  return Array.isArray(behaviour) ? (behaviour[Math.min(nth, behaviour.length - 1)] ?? {}) : behaviour;
 }
 
 function bare(path: string): string {

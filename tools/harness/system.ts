@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PORTS } from '../../deploy/standalone/local-settings';
 import { type ServiceName } from '../../deploy/standalone/service-list';
-import { Final } from '../../test/support/eventually';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
+import { type Api, apiOf } from './api';
 
 /**
  * The whole system for a test: the real supervisor with the real services, separated from other tests by topic
@@ -25,28 +25,7 @@ export interface SystemOptions {
   deadlineMs?: number;
 }
 
-export interface Source {
-  id: string;
-  writeKey: string;
-}
-
-export interface Destination {
-  id: string;
-  webhooks: { id: string }[];
-}
-
-/** Any response body: each test asserts its own shape. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the only place; a type here would be unchecked
-export type Json = any;
-
-/** A parsed response of an API. */
-export interface Answer {
-  status: number;
-  body: Json;
-  headers: Headers;
-}
-
-export interface System {
+export interface System extends Api {
   ingestUrl: string;
   controlUrl: string;
   adminToken: string;
@@ -59,17 +38,6 @@ export interface System {
   pid: number;
   /** the processes of a service: one, or none between its end and its restart */
   pids(name: ServiceName): number[];
-  /** Calls the control API as administrator, with `path` relative to /api/v1. */
-  control(method: string, path: string, body?: unknown): Promise<Answer>;
-  createSource(name?: string): Promise<Source>;
-  /** Enabled by default. */
-  createDestination(fields: {
-    sources: string[];
-    webhooks: { url: string; headers?: Record<string, string> }[];
-    [key: string]: unknown;
-  }): Promise<Destination>;
-  /** POSTs to ingest as a client does, e.g. `send(key, 'track', {…})`. */
-  send(writeKey: string, path: string, body: unknown): Promise<Answer>;
   kill(name: ServiceName, signal?: NodeJS.Signals): void;
   /**
    * Sends SIGTERM to the supervisor. Resolves with its exit code after it has ended; removes its data dir unless it
@@ -112,8 +80,6 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const controlUrl = `http://127.0.0.1:${env.WAYPOST_CONTROL_PORT!}`;
   const brokers = /^ +kafka +(\S+)/m.exec(supervised.output())?.[1] ?? '';
   const adminToken = /admin token +(\S+)/.exec(supervised.output())?.[1] ?? '';
-  const control = (method: string, path: string, body?: unknown) =>
-    call(method, `${controlUrl}/api/v1${path}`, { authorization: `Bearer ${adminToken}` }, body);
   const pids = (name: ServiceName) =>
     descendants(supervised.pid)
       .filter(({ command }) => command.startsWith(`waypost-${name}`) || command.endsWith(`services/${name}/main.js`))
@@ -129,25 +95,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     brokers,
     pid: supervised.pid,
     pids,
-    control,
-    createSource: async (name = 'A source') => created(await control('POST', '/sources', { name })),
-    createDestination: async (fields) =>
-      created(
-        await control('POST', '/destinations', {
-          name: 'A destination',
-          type: 'webhooks',
-          enabled: true,
-          ...fields,
-          webhooks: fields.webhooks.map((webhook) => ({ headers: {}, ...webhook })),
-        }),
-      ),
-    send: (writeKey, path, body) =>
-      call(
-        'POST',
-        `${ingestUrl}/v1/${path}`,
-        { authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}` },
-        body,
-      ),
+    ...apiOf({ ingestUrl, controlUrl, adminToken }),
     kill: (name, signal = 'SIGKILL') => {
       for (const pid of pids(name)) kill(pid, signal);
     },
@@ -184,34 +132,4 @@ export async function systemEnv(
     WAYPOST_RETRY_DELAYS: '200ms,500ms,1s',
     ...options.env,
   };
-}
-
-export async function call(
-  method: string,
-  url: string,
-  headers: Record<string, string>,
-  body?: unknown,
-): Promise<Answer> {
-  const response = await fetch(url, {
-    method,
-    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    // Control has the lowest priority, and a machine under test is busy.
-    signal: AbortSignal.timeout(30_000),
-  });
-  const text = await response.text();
-  return { status: response.status, body: parsed(text), headers: response.headers };
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function created(answer: Answer): Json {
-  if (answer.status !== 201) throw new Final(`status ${answer.status} instead of 201: ${JSON.stringify(answer.body)}`);
-  return answer.body;
 }

@@ -1,7 +1,7 @@
 import { Analytics } from '../../../clients/node/src/analytics';
 import { type Options } from '../../../clients/node/src/options';
 import { detectPlatform } from '../../../clients/node/src/platform';
-import { type Answer } from '../../../tools/harness/sink';
+import { type Answer } from '../../../tools/harness/respond';
 import { eventually } from '../../support/eventually';
 import { aTrack, bodyOf, type Rig, startRig } from './start';
 

@@ -1,5 +1,5 @@
 import { detectPlatform, type Platform } from '../../../clients/node/src/platform';
-import { type Answer } from '../../../tools/harness/sink';
+import { type Answer } from '../../../tools/harness/respond';
 import { aTrack, bodyOf, type Rig, startRig } from './start';
 
 /** A fake page with the parts that the client uses. */

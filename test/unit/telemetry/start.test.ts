@@ -1,7 +1,7 @@
 import { metrics, only } from '../../../shared/telemetry/metrics';
 import { childTraceparent, isTraced, newTraceparent, recordSpan } from '../../../shared/telemetry/trace';
 import { isSdkWanted, sampledRatio, startTelemetry, stopTelemetry } from '../../../shared/telemetry/start';
-import { type Json } from '../../../tools/harness/system';
+import { type Json } from '../../../tools/harness/api';
 
 /** The SDK by the OTEL_* variables. test/e2e/telemetry.test.ts checks the data that it sends over the network. */
 

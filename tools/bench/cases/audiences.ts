@@ -4,22 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceName } from '../../../deploy/standalone/service-list';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/service/settings';
-import { cpuBetween, readCpu } from '../cpu';
-import { DefinitionStatus } from '../definition-status';
-import { DEFINITIONS, definitionEntries } from '../definitions';
-import { diskBytes } from '../disk';
+import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { cpuBetween, MemoryWatch, readCpu } from '../../harness/usage';
 import { BEYOND, committedBy, type Drain, drainBetween, drained, type DrainFigure, type Mark, watched } from '../drain';
-import { type AudiencesFigure } from '../report/figures';
-import { MemoryWatch } from '../memory';
-import { metricOf } from '../metric';
-import { callOfUser } from '../population';
-import { measurePreviews } from './previews';
 import { type Progress } from '../progress';
-import { messageRecord, openSeeder, type Seeder } from '../seed';
-import { SOURCE, sourceOf } from '../seed-config';
-import { type Bench } from '../setup';
-import { type RunningServices, startServices, type SystemEnv } from '../system';
-import { withSystem } from '../with-system';
+import { type AudiencesFigure } from '../report/figures';
+import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
+import { type Bench, withSystem } from '../setup';
+import { callOfUser, definitionEntries, DEFINITIONS } from '../shop';
+import { DefinitionStatus, diskBytes, metricOf } from './audiences-state';
+import { measurePreviews } from './previews';
 
 /**
  * Audiences of many users: the rate at which the service processes a backlog, beside the router over the same
@@ -42,7 +36,6 @@ export interface AudiencesSize {
 
 interface Rig {
   bench: Bench;
-  prefix: string;
   system: SystemEnv;
   seeder: Seeder;
   size: AudiencesSize;
@@ -51,13 +44,13 @@ interface Rig {
 }
 
 export function measureAudiences(bench: Bench, size: AudiencesSize, progress: Progress): Promise<AudiencesFigure> {
-  return withSystem(bench, { name: 'audiences', services: [] }, async ({ prefix, system }) => {
+  return withSystem(bench, { name: 'audiences', services: [] }, async ({ system }) => {
     const seeder = await openSeeder(system.env);
     const partitions = loadSettings(system.env).WAYPOST_PARTITIONS;
     const expected = partitions * (DEFINITIONS.audiences + DEFINITIONS.traits);
     const status = await DefinitionStatus.watch(seeder.kafka, expected);
     try {
-      return await measure({ bench, prefix, system, seeder, size, progress, status });
+      return await measure({ bench, system, seeder, size, progress, status });
     } finally {
       await status.stop();
       await seeder.close();
@@ -173,7 +166,7 @@ function countingOf({ seeder: { kafka } }: Rig, pids: Pids): Drain {
 
 /** Deletes the store, waits until it is restored, then measures new messages while syncs run. */
 async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory: MemoryWatch) {
-  const { bench, prefix, system, size, progress, seeder } = rig;
+  const { bench, system, size, progress, seeder } = rig;
   const begun = readCpu(pids);
   const profiles = () => metricOf(system.healthPorts('audiences'), 'waypost_profiles');
   // A partition reports its profiles once it has them all; until then its file grows.
@@ -181,7 +174,7 @@ async function measureRestored(rig: Rig, storeBytes: number, pids: Pids, memory:
   const look = () => (existsSync(storePath(rig)) ? diskBytes(storePath(rig)) : 0);
   await watched({ what: 'restoring', look, until: async () => (await profiles()) >= size.users, onCount });
   const cpu = cpuBetween(begun, readCpu(pids));
-  const restore = { seconds: cpu.seconds, records: await bench.broker.records(prefix + PROFILES), cpu };
+  const restore = { seconds: cpu.seconds, records: await bench.broker.records(system.prefix + PROFILES), cpu };
   const restoreMemory = memory.next();
   const done = () => committedBy(seeder.kafka, 'audiences-profiles', PROFILE_EVENTS);
   const events = { what: 'new messages', done, pids };
@@ -222,14 +215,14 @@ const STILL_MS = 3_000;
 /** Definitions are synced every minute. */
 const SYNC_WITHIN_MS = 60_000;
 
-function storePath({ system, prefix }: Rig): string {
-  return join(loadSettings(system.env).WAYPOST_DATA_DIR, 'audiences', `${prefix}profiles`);
+function storePath({ system }: Rig): string {
+  return join(loadSettings(system.env).WAYPOST_DATA_DIR, 'audiences', `${system.prefix}profiles`);
 }
 
 function disk(rig: Rig): Pick<AudiencesFigure, 'storeBytes' | 'changelogBytes'> {
-  const { bench, prefix } = rig;
+  const { bench, system } = rig;
   const { folder } = bench.broker;
-  const changelogBytes = folder === undefined ? undefined : diskBytes(folder, partitionsOf(prefix + PROFILES));
+  const changelogBytes = folder === undefined ? undefined : diskBytes(folder, partitionsOf(system.prefix + PROFILES));
   return { storeBytes: diskBytes(storePath(rig)), changelogBytes };
 }
 

@@ -1,15 +1,13 @@
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
-import { loadSettings } from '../../../shared/service/settings';
 import { type Destination } from '../../../shared/model/config';
+import { loadSettings } from '../../../shared/service/settings';
+import { clockMs, until } from '../../harness/timing';
 import { percentile, sum } from '../arithmetic';
-import { clockMs } from '../clock';
-import { until } from '../deadline';
-import { type BacklogFigure, type BurstFigure } from '../report/figures';
-import { readHistory } from '../attempt-history';
 import { type Progress } from '../progress';
+import { type BacklogFigure, type BurstFigure } from '../report/figures';
 import { firstAttempts, openSeeder, type Seeder } from '../seed';
-import { type Bench } from '../setup';
-import { withSystem } from '../with-system';
+import { type Bench, withSystem } from '../setup';
+import { readHistory } from './attempt-history';
 
 /**
  * Ten thousand deliveries together for one healthy endpoint with a fixed response time: to a new lane, and again to

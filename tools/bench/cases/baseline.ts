@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { Pool } from 'undici';
-import { clockMs } from '../clock';
+import { clockMs } from '../../harness/timing';
 import { bodyOf, signedHeaders } from '../payload';
 import { type BareFigure } from '../report/figures';
 

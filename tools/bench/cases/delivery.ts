@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { ATTEMPTS, DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
-import { cpuBetween, readCpu } from '../cpu';
-import { until, within } from '../deadline';
+import { startServices } from '../../harness/services';
+import { until, within } from '../../harness/timing';
+import { cpuBetween, readCpu } from '../../harness/usage';
 import { type DeliveryFigure } from '../report/figures';
-import { type Bench } from '../setup';
 import { seedDeliveries } from '../seed';
-import { startServices, systemEnv } from '../system';
+import { type Bench } from '../setup';
 
 /** The delivery service alone, while it empties a topic that was filled before its start. */
 
@@ -32,9 +31,8 @@ export async function measureDelivery(
   { env = {}, scraped = false }: Watched = {},
 ): Promise<DeliveryFigure> {
   const { broker, endpoint } = bench;
-  const prefix = bench.newPrefix('delivery');
-  const dir = join(bench.dir, prefix);
-  const system = await systemEnv({ broker: broker.address, dir, prefix, profileDir: bench.profileDir });
+  const system = await bench.newSystem('delivery');
+  const { prefix } = system;
   const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
   await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
   // A retried produce request may have written its records twice.
@@ -79,13 +77,6 @@ function scrape(port: number): NodeJS.Timeout {
 }
 
 /** Returns the number of deliveries in tiers or dead letters, although the receiver refuses nothing. */
-export async function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
-  const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
-  const aside = names.filter((topic) => {
-    const name = topic.slice(prefix.length);
-    return name === DEAD || tierDelayMs(name) !== undefined;
-  });
-  let total = 0;
-  for (const topic of aside) total += await broker.records(topic);
-  return total;
+export function divertedRecords({ broker }: Pick<Bench, 'broker'>, prefix: string): Promise<number> {
+  return broker.recordsIn(prefix, (topic) => topic === DEAD || tierDelayMs(topic) !== undefined);
 }

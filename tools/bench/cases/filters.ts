@@ -1,14 +1,12 @@
 import { type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES } from '../../../shared/kafka/topics';
-import { definitionEntries } from '../definitions';
 import { BEYOND, committedBy, drainBetween, drained, type DrainFigure } from '../drain';
-import { type FiltersFigure } from '../report/figures';
 import { messageOf } from '../payload';
 import { type Progress } from '../progress';
-import { messageRecord, openSeeder, type Seeder } from '../seed';
-import { SOURCE, sourceOf } from '../seed-config';
-import { type Bench } from '../setup';
-import { withSystem } from '../with-system';
+import { type FiltersFigure } from '../report/figures';
+import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
+import { type Bench, withSystem } from '../setup';
+import { definitionEntries } from '../shop';
 
 /**
  * The cost of filters and audiences for the router: the same messages for the same destinations, without any and with

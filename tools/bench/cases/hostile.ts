@@ -1,14 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
+import { clockMs, openLoop } from '../../harness/timing';
 import { percentile } from '../arithmetic';
-import { Calls } from '../calls';
-import { clockMs } from '../clock';
-import { createCustomers } from '../control-api';
-import { type HostileFigure } from '../report/figures';
-import { openLoop } from '../open-loop';
+import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type Bench } from '../setup';
-import { withSystem } from '../with-system';
+import { type HostileFigure } from '../report/figures';
+import { type Bench, withSystem } from '../setup';
 
 /** Single calls to ingest at a share of its capacity, without and with requests that are cheap for an attacker. */
 

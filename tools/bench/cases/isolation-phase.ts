@@ -1,14 +1,11 @@
 import { deliveryId } from '../../../shared/model/delivery';
+import { clockMs, openLoop, until } from '../../harness/timing';
+import { cpuBetween, readCpu } from '../../harness/usage';
 import { percentile } from '../arithmetic';
-import { Calls } from '../calls';
-import { clockMs } from '../clock';
-import { type Customer } from '../control-api';
-import { cpuBetween, readCpu } from '../cpu';
-import { until } from '../deadline';
+import { Calls, type Customer } from '../load';
 import { type IsolationPhase } from '../report/figures';
-import { openLoop } from '../open-loop';
-import { type Target } from './pipeline';
 import { type Bench } from '../setup';
+import { type Target } from './pipeline';
 
 /** One phase of the isolation benchmark: the load while some endpoints hang, until all of it has been delivered. */
 

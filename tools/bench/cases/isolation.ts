@@ -1,13 +1,12 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { loadSettings } from '../../../shared/service/settings';
-import { createCustomers } from '../control-api';
+import { createCustomers } from '../load';
+import { type Progress } from '../progress';
 import { type IsolationFigure, type IsolationPhase } from '../report/figures';
+import { type Bench, withSystem } from '../setup';
 import { measurePhase } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
-import { type Progress } from '../progress';
-import { type Bench } from '../setup';
-import { withSystem } from '../with-system';
 
 /**
  * The cost of hanging endpoints for the others. Every phase offers the same calls to the same endpoints, in an open
@@ -37,7 +36,7 @@ export interface IsolationSize {
 }
 
 export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
-  return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ prefix, system, pids }) => {
+  return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ system, pids }) => {
     const { endpoints, seconds } = size;
     const most = Math.max(...size.hanging);
     // The endpoints that hang during the warm-up come first and are in no phase: the lanes of the others have no
@@ -46,7 +45,7 @@ export function measureIsolation(bench: Bench, size: IsolationSize, progress: Pr
     progress.note(`a source and a destination for each of ${String(endpoints)} endpoints, and ${String(most)} more`);
     const urls = all.map((origin) => `${origin}/ok/`);
     const everyone: Target = {
-      prefix,
+      prefix: system.prefix,
       ingestUrl: system.ingestUrl,
       customers: await createCustomers(system, urls),
       pids,

@@ -1,13 +1,11 @@
 import { deliveryId } from '../../../shared/model/delivery';
+import { clockMs, openLoop, until } from '../../harness/timing';
+import { cpuBetween, readCpu } from '../../harness/usage';
 import { percentile } from '../arithmetic';
-import { Calls } from '../calls';
-import { clockMs } from '../clock';
-import { cpuBetween, readCpu } from '../cpu';
-import { until } from '../deadline';
+import { Calls } from '../load';
 import { type LatencyFigure } from '../report/figures';
-import { openLoop } from '../open-loop';
-import { type Target } from './pipeline';
 import { type Bench } from '../setup';
+import { type Target } from './pipeline';
 
 /** An open loop of single calls at a fixed rate: measures from just before the call to the webhook's arrival. */
 

@@ -1,6 +1,6 @@
 import { percentile, sum } from '../arithmetic';
 import { type OutageFigure } from '../report/figures';
-import { type History } from '../attempt-history';
+import { type History } from './attempt-history';
 
 /** Computes the outcome of the calls during an outage. Pure. */
 

@@ -1,19 +1,14 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
-import { deliveryId } from '../../../shared/model/delivery';
 import { ATTEMPTS, DUE, tierDelayMs } from '../../../shared/kafka/topics';
-import { sum } from '../arithmetic';
-import { Calls } from '../calls';
-import { clockMs } from '../clock';
-import { createCustomers } from '../control-api';
-import { until } from '../deadline';
-import { type OutageFigure } from '../report/figures';
-import { type History, readHistory } from '../attempt-history';
-import { openLoop } from '../open-loop';
+import { deliveryId } from '../../../shared/model/delivery';
+import { clockMs, openLoop, until } from '../../harness/timing';
+import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { outcome } from './outage-outcome';
+import { type OutageFigure } from '../report/figures';
 import { openSeeder } from '../seed';
-import { type Bench } from '../setup';
-import { withSystem } from '../with-system';
+import { type Bench, withSystem } from '../setup';
+import { type History, readHistory } from './attempt-history';
+import { outcome } from './outage-outcome';
 
 /**
  * One endpoint that responds only with 503 for a while, under a steady load for it alone, and then recovers: the cost
@@ -35,7 +30,7 @@ export interface OutageSize {
 }
 
 export function measureOutage(bench: Bench, size: OutageSize, progress: Progress): Promise<OutageFigure> {
-  return withSystem(bench, { name: 'outage', services: SERVICES }, async ({ prefix, system }) => {
+  return withSystem(bench, { name: 'outage', services: SERVICES }, async ({ system }) => {
     const { endpoint } = bench;
     const [origin = ''] = await endpoint.origins(1);
     const customers = await createCustomers(system, [`${origin}/ok/`]);
@@ -55,9 +50,9 @@ export function measureOutage(bench: Bench, size: OutageSize, progress: Progress
     try {
       await wait('before the outage', size.beforeSeconds * 1000, () => false);
       endpoint.behave([origin], 'fail');
-      const dead = { atMs: clockMs(), appends: await appends(bench, prefix) };
+      const dead = { atMs: clockMs(), appends: await appends(bench, system.prefix) };
       await wait('the endpoint is dead', size.deadSeconds * 1000, () => false);
-      const back = { atMs: clockMs(), wallMs: Date.now(), appends: await appends(bench, prefix) };
+      const back = { atMs: clockMs(), wallMs: Date.now(), appends: await appends(bench, system.prefix) };
       endpoint.behave([origin], 'path');
       const drainMs = size.deadSeconds * 1000 + DRAIN_MARGIN_MS;
       await wait('it is back', drainMs, () => sentAt.size - endpoint.accepted < size.perSecond * UNDER_WAY);
@@ -90,13 +85,9 @@ interface Appends {
 }
 
 async function appends({ broker }: Bench, prefix: string): Promise<Appends> {
-  const names = (await broker.topics()).filter((topic) => topic.startsWith(prefix));
-  const count = async (wanted: (name: string) => boolean) => {
-    const topics = names.filter((topic) => wanted(topic.slice(prefix.length)));
-    return sum(await Promise.all(topics.map((topic) => broker.records(topic))));
-  };
-  const tiers = await count((name) => tierDelayMs(name) !== undefined);
-  return { tiers, all: tiers + (await count((name) => name === DUE || name === ATTEMPTS)) };
+  const tiers = await broker.recordsIn(prefix, (topic) => tierDelayMs(topic) !== undefined);
+  const others = await broker.recordsIn(prefix, (topic) => topic === DUE || topic === ATTEMPTS);
+  return { tiers, all: tiers + others };
 }
 
 async function historyOf(env: Record<string, string>): Promise<History> {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type PreviewResult, type PreviewQuery, readResult } from '../../../shared/model/profile-queries';
 import { type Kafka, type OutRecord } from '../../../shared/kafka/port';
-import { PROFILE_RESULTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
+import { PROFILE_QUERIES, PROFILE_RESULTS } from '../../../shared/kafka/topics';
+import { type PreviewQuery, type PreviewResult, readResult } from '../../../shared/model/profile-queries';
+import { clockMs, until } from '../../harness/timing';
 import { sum } from '../arithmetic';
-import { clockMs } from '../clock';
-import { until } from '../deadline';
 
 /** The time until a preview returns its first figure, and its last. It asks as control does. */
 

@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { clockMs } from '../clock';
-import { cpuBetween, readCpu } from '../cpu';
-import { within } from '../deadline';
+import { clockMs, within } from '../../harness/timing';
+import { cpuBetween, readCpu, residents } from '../../harness/usage';
 import { type SustainedFigure } from '../report/figures';
-import { residents } from '../memory';
-import { closedLoop, type Target } from './pipeline';
 import { type Bench } from '../setup';
+import { closedLoop, type Target } from './pipeline';
 
 /** All services under a closed loop of batches for a minute: their throughput, second by second, and their memory. */
 

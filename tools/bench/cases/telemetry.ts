@@ -1,10 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { sampleRoots } from '../../../shared/telemetry/trace';
-import { measureDelivery } from './delivery';
-import { type TelemetryFigure } from '../report/figures';
+import { startCollector } from '../../harness/collector';
 import { type Progress } from '../progress';
+import { type TelemetryFigure } from '../report/figures';
 import { type Bench } from '../setup';
+import { measureDelivery } from './delivery';
 
 /**
  * The cost of telemetry for the delivery service: it empties the same topic without telemetry, and with one message
@@ -21,7 +20,7 @@ export async function measureTelemetry(
   size: { warmUp: number; count: number },
   progress: Progress,
 ): Promise<TelemetryFigure> {
-  const collector = await startCollector();
+  const collector = await startCollector({ discard: true });
   const figure: TelemetryFigure = { ratio: RATIO, without: [], with: [], exports: 0, exportedBytes: 0 };
   try {
     for (const on of TURNS) {
@@ -32,21 +31,7 @@ export async function measureTelemetry(
     }
   } finally {
     sampleRoots(1);
-    collector.server.close();
+    await collector.close();
   }
-  return { ...figure, exports: collector.taken.requests, exportedBytes: collector.taken.bytes };
-}
-
-/** Accepts exports and counts them. */
-async function startCollector(): Promise<{ server: Server; url: string; taken: { requests: number; bytes: number } }> {
-  const taken = { requests: 0, bytes: 0 };
-  const server = createServer((req, res) => {
-    req.on('data', (chunk: Buffer) => (taken.bytes += chunk.length));
-    req.on('end', () => {
-      taken.requests++;
-      res.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, taken, url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}` };
+  return { ...figure, exports: collector.received.requests, exportedBytes: collector.received.bytes };
 }

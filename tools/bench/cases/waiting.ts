@@ -1,20 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../../deploy/standalone/service-list';
 import { freePorts } from '../../../deploy/standalone/ports';
+import { SERVICES } from '../../../deploy/standalone/service-list';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/service/settings';
-import { createCustomers, type Customer } from '../control-api';
-import { type WaitingFigure } from '../report/figures';
-import { Lateness } from '../lateness';
-import { openLoop } from '../open-loop';
+import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { openLoop } from '../../harness/timing';
+import { type Usage, watchUsage } from '../../harness/usage';
+import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { type Progress } from '../progress';
+import { type WaitingFigure } from '../report/figures';
 import { aDelivery, deliveryRecord, openSeeder, type Seeder } from '../seed';
-import { type Bench } from '../setup';
-import { type RunningServices, startServices, type SystemEnv } from '../system';
-import { type Running, withSystem } from '../with-system';
-import { type Usage, watchUsage } from '../usage';
+import { type Bench, type Running, withSystem } from '../setup';
+import { Lateness } from './lateness';
 
 /**
  * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and a small steady

@@ -1,16 +1,15 @@
 import { request } from 'undici';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { sleep } from '../../../shared/service/async';
+import { type SystemEnv } from '../../harness/services';
+import { clockMs } from '../../harness/timing';
+import { residents } from '../../harness/usage';
 import { percentile } from '../arithmetic';
-import { clockMs } from '../clock';
-import { createCustomers } from '../control-api';
 import { measureLatency } from '../cases/latency';
-import { residents } from '../memory';
 import { measurePipeline, type Target } from '../cases/pipeline';
-import { type Bench } from '../setup';
-import { type SystemEnv } from '../system';
+import { createCustomers } from '../load';
 import { table } from '../report/table';
-import { withSystem } from '../with-system';
+import { type Bench, withSystem } from '../setup';
 
 /**
  * The cost of control and its history for delivery: the same load with control on, frozen, and killed. Either at the
@@ -43,11 +42,11 @@ export function measureBeside(
   { count, perSecond }: { count: number; perSecond: number | undefined },
   note: (text: string) => void,
 ): Promise<string> {
-  return withSystem(bench, { name: 'beside', services: SERVICES }, async ({ prefix, system, pids }) => {
+  return withSystem(bench, { name: 'beside', services: SERVICES }, async ({ system, pids }) => {
     const urls = Array.from({ length: CUSTOMERS }, (_, i) => `${bench.endpoint.origin}/ok/customer-${String(i)}`);
     const { control = 0, ...others } = pids;
     const customers = await createCustomers(system, urls);
-    const target: Target = { prefix, ingestUrl: system.ingestUrl, customers, pids: others };
+    const target: Target = { ...system, customers, pids: others };
     const measure = perSecond === undefined ? flatOut : paced(perSecond);
     const rows = [['control', ...measure.head, "the console's answers: median, longest (ms)"]];
     let memory = NaN;

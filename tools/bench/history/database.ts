@@ -4,11 +4,11 @@ import { type Database } from '../../../services/control/history/database';
 import { openPglite } from '../../../services/control/history/pglite';
 import { openPostgres } from '../../../services/control/history/postgres';
 import { migrate } from '../../../services/control/history/schema';
-import { residents } from '../memory';
+import { residents } from '../../harness/usage';
 import { table } from '../report/table';
-import { type Past } from './past-events';
 import { fill } from './fill';
-import { type Answered, answerAll } from './queries';
+import { type Past } from './past-events';
+import { answerAll, type Answered } from './queries';
 
 /**
  * Measures writes and queries of the history, and its disk and memory. Only missing rows are inserted, so that a

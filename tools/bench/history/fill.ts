@@ -1,8 +1,8 @@
 import { type Database } from '../../../services/control/history/database';
-import { type TablePartition } from '../../../services/control/history/table-partitions';
 import { readParts, recordEvents } from '../../../services/control/history/record-events';
 import { cleanUp, keepWithin } from '../../../services/control/history/retention';
-import { clockMs } from '../clock';
+import { type TablePartition } from '../../../services/control/history/table-partitions';
+import { clockMs } from '../../harness/timing';
 import { eventsOf, type Past } from './past-events';
 
 /** Writes a past into a database with the code of control, in batches of the same size. */

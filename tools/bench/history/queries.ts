@@ -1,15 +1,15 @@
+import { type Database } from '../../../services/control/history/database';
 import {
   countsInSteps,
   countsSince,
+  type Filter,
   getDelivery,
   listDeliveries,
   openDeliveries,
 } from '../../../services/control/history/queries';
-import { type Filter } from '../../../services/control/history/queries';
-import { type Database } from '../../../services/control/history/database';
-import { clockMs } from '../clock';
-import { idOf, ONCE_SICK, type Past, userOf } from './past-events';
+import { clockMs } from '../../harness/timing';
 import { at } from './hash-random';
+import { idOf, ONCE_SICK, type Past, userOf } from './past-events';
 
 /** Typical queries of the history, and their latency. */
 

@@ -1,17 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../deploy/standalone/service-list';
-import { type DeadEvent } from '../../../shared/model/attempt-events';
+import { createClient } from '../../../shared/api/client';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DEAD } from '../../../shared/kafka/topics';
-import { clockMs } from '../clock';
-import { createCustomers, type Customer } from '../control-api';
-import { until } from '../deadline';
+import { type DeadEvent } from '../../../shared/model/attempt-events';
+import { type SystemEnv } from '../../harness/services';
+import { clockMs, until } from '../../harness/timing';
+import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { aDelivery, deliveryRecord, openSeeder } from '../seed';
-import { type Bench } from '../setup';
-import { type SystemEnv } from '../system';
-import { createClient } from '../../../shared/api/client';
-import { withSystem } from '../with-system';
+import { type Bench, withSystem } from '../setup';
 
 /**
  * Dead letters of a recovered endpoint, beside those of another that a replay must not touch: a replay that is

@@ -1,5 +1,5 @@
+import { type CpuUse } from '../../harness/usage';
 import { sum } from '../arithmetic';
-import { type CpuUse } from '../cpu';
 import { type Round } from './figures';
 
 /** The means by which each case describes the rows of its figures once: title, unit, value and goal. Pure. */

@@ -1,8 +1,6 @@
-import { type CpuUse } from '../cpu';
-import { type DrainFigure } from '../drain';
-import { type Memory } from '../memory';
+import { type CpuUse, type Memory, type Usage } from '../../harness/usage';
 import { type PreviewFigure } from '../cases/previews';
-import { type Usage } from '../usage';
+import { type DrainFigure } from '../drain';
 
 /** The raw figures of a benchmark: input of the report, and content of `--json`. */
 

@@ -1,8 +1,8 @@
 import { loadSettings } from '../../../shared/service/settings';
 import { readable } from '../arithmetic';
-import { DEFINITIONS } from '../definitions';
 import { type Options, type Part } from '../options';
 import { BODY_BYTES } from '../payload';
+import { DEFINITIONS } from '../shop';
 import { type Sizes } from '../sizes';
 import { type Results, type Round } from './figures';
 

@@ -1,10 +1,8 @@
-import { type DrainFigure } from '../../../../tools/bench/drain';
-import { drainBetween } from '../../../../tools/bench/drain';
+import { type DrainFigure, drainBetween } from '../../../../tools/bench/drain';
 import { filterRows } from '../../../../tools/bench/report/audience-rows';
-import { definitionEntries, DEFINITIONS } from '../../../../tools/bench/definitions';
+import { definitionEntries, DEFINITIONS, callOfUser } from '../../../../tools/bench/shop';
 import { type Round } from '../../../../tools/bench/report/figures';
 import { PLAIN } from '../../../../tools/bench/cases/filters';
-import { callOfUser } from '../../../../tools/bench/population';
 import { cellsOf } from '../../../../tools/bench/report/report';
 import { compileExpression } from '../../../../shared/cel/compile';
 

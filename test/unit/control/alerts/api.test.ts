@@ -8,7 +8,7 @@ import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
-import { type Json } from '../../../../tools/harness/system';
+import { type Json } from '../../../../tools/harness/api';
 import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
 
 /** Tests settings, notices and alerts on a real database. */

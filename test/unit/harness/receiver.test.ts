@@ -1,4 +1,5 @@
-import { delayOf, readHead } from '../../../tools/bench/http';
+import { readHead } from '../../../tools/harness/raw-server';
+import { delayOf } from '../../../tools/harness/receiver';
 
 const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;

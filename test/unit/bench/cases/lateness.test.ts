@@ -1,4 +1,4 @@
-import { Lateness } from '../../../tools/bench/lateness';
+import { Lateness } from '../../../../tools/bench/cases/lateness';
 
 describe('lateness', () => {
   const lateness = new Lateness(1_000);

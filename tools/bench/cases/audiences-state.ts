@@ -1,7 +1,11 @@
-import { type StatusValue } from '../../shared/model/profile-records';
-import { type Kafka, type Tail } from '../../shared/kafka/port';
-import { PROFILE_STATUS } from '../../shared/kafka/topics';
-import { sum } from './arithmetic';
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Kafka, type Tail } from '../../../shared/kafka/port';
+import { PROFILE_STATUS } from '../../../shared/kafka/topics';
+import { type StatusValue } from '../../../shared/model/profile-records';
+import { sum } from '../arithmetic';
+
+/** Observes the audiences service from outside: the status of definitions, its metrics, and its files. */
 
 /** Reads the status of all definitions from the topic `profiles.status`, as control does. */
 export class DefinitionStatus {
@@ -52,4 +56,33 @@ export class DefinitionStatus {
   #note(value: StatusValue): void {
     this.#said.set(`${value.definition}/${String(value.partition)}`, value);
   }
+}
+
+/** Returns the sum of a metric of a service; 0 if it does not respond yet. */
+export async function metricOf(port: number, name: string): Promise<number> {
+  const text = await fetch(`http://127.0.0.1:${String(port)}/metrics`).then(
+    (answer) => answer.text(),
+    () => '',
+  );
+  const values = [...text.matchAll(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'gm'))];
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+const BLOCK_BYTES = 512;
+
+/**
+ * Returns the bytes allocated below a folder: a file may be longer than its written part. Files that disappear during
+ * the walk count as 0.
+ * @param wanted selects its entries by name (default: all)
+ */
+export function diskBytes(dir: string, wanted: (name: string) => boolean = () => true): number {
+  let bytes = 0;
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (!wanted(entry.name)) continue;
+    const path = join(dir, entry.name);
+    bytes += entry.isDirectory()
+      ? diskBytes(path)
+      : (lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
+  }
+  return bytes;
 }

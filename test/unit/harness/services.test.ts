@@ -1,4 +1,4 @@
-import { warningOf } from '../../../tools/bench/log-warning';
+import { warningOf } from '../../../tools/harness/services';
 
 describe('a warning of a service', () => {
   it('is named by service, event and reason', () =>

@@ -2,12 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { choosePorts, healthPort, localSettings, PORTS } from '../../deploy/standalone/local-settings';
 import { type Output } from '../../deploy/standalone/output';
-import { serviceMain, type ServiceName } from '../../deploy/standalone/service-list';
 import { urlOf, whyNotReady } from '../../deploy/standalone/readiness';
 import { localSecrets } from '../../deploy/standalone/secrets';
+import { serviceMain, type ServiceName } from '../../deploy/standalone/service-list';
 import { type ServiceProcess, startService } from '../../deploy/standalone/service-process';
-import { PROFILE_DIR, PROFILE_MAIN } from './profile';
-import { warningOf } from './log-warning';
 
 /** Runs services as separate processes, with the settings of `npm start`, on a separate topic prefix. */
 
@@ -22,12 +20,13 @@ export interface SystemOptions {
   /** the data dir: secrets, and the services' stores */
   dir: string;
   prefix: string;
-  /** folder of the CPU profiles that services write at their end */
-  profileDir: string | undefined;
+  /** more settings */
+  env?: Record<string, string>;
 }
 
 /** The settings that processes of one system share. */
 export interface SystemEnv {
+  prefix: string;
   env: Record<string, string>;
   ingestUrl: string;
   controlUrl: string;
@@ -63,12 +62,9 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
   });
   const ports = await choosePorts(settings, 0);
   const secrets = localSecrets(options.dir, env);
-  const profiling: Record<string, string> =
-    options.profileDir === undefined
-      ? {}
-      : { NODE_OPTIONS: `--require ${PROFILE_MAIN}`, [PROFILE_DIR]: options.profileDir };
   return {
-    env: { ...(env as Record<string, string>), ...secrets, ...asText(ports), ...profiling },
+    prefix: options.prefix,
+    env: { ...(env as Record<string, string>), ...secrets, ...asText(ports), ...options.env },
     ingestUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_INGEST_PORT),
     controlUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_CONTROL_PORT),
     adminToken: secrets.WAYPOST_ADMIN_TOKEN,
@@ -134,4 +130,12 @@ function bareEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(WAYPOST_|KAFKA_|OTEL_|npm_|NODE_OPTIONS$)/.test(name)),
   );
+}
+
+/** Returns the warning in a line of a service's log, or undefined for any other line. Pure. */
+export function warningOf(line: string): string | undefined {
+  if (!/"level":"(warn|error|fatal)"/.test(line)) return undefined;
+  const field = (name: string) => new RegExp(`"${name}":"([^"]*)"`).exec(line)?.[1];
+  const [service = '?', event = '?', reason] = [field('service'), field('msg'), field('reason')];
+  return `${service} ${event}${reason === undefined ? '' : ` (${reason})`}`;
 }

@@ -1,7 +1,7 @@
-import { type InRecord, type Kafka, type Tail } from '../../shared/kafka/port';
-import { DUE, tierTopic } from '../../shared/kafka/topics';
-import { percentile } from './arithmetic';
-import { type LatenessFigure } from './report/figures';
+import { type InRecord, type Kafka, type Tail } from '../../../shared/kafka/port';
+import { DUE, tierTopic } from '../../../shared/kafka/topics';
+import { percentile } from '../arithmetic';
+import { type LatenessFigure } from '../report/figures';
 
 /** Measures how late a delivery moves from its tier to the topic `webhooks.due`, by the broker's clock. */
 export class Lateness {

@@ -1,4 +1,4 @@
-import { Throttle } from '../../../tools/bench/throttle';
+import { Throttle } from '../../../../tools/bench/cases/pipeline';
 
 describe('a throttle', () => {
   it('lets through what fits, and holds the rest until enough has arrived', async () => {

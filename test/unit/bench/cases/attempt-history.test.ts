@@ -1,5 +1,5 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { type History, note } from '../../../tools/bench/attempt-history';
+import { type CircuitEvent, type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type History, note } from '../../../../tools/bench/cases/attempt-history';
 
 const attempt = (delivery: string, hop: number, outcome: string) =>
   ({ kind: 'attempt', delivery, hop, outcome }) as DeliveryEvent;

@@ -1,6 +1,6 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
-import { type Kafka } from '../../shared/kafka/port';
-import { ATTEMPTS } from '../../shared/kafka/topics';
+import { type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 
 /** Reads the topic `attempts` after a benchmark. */
 

@@ -1,4 +1,4 @@
-import { RunParts } from '../../../tools/bench/run-parts';
+import { RunParts } from '../../../tools/bench/round';
 import { Progress } from '../../../tools/bench/progress';
 
 function anAttempts(only: string[]) {

@@ -1,4 +1,4 @@
-import { openLoop } from '../../../tools/bench/open-loop';
+import { openLoop } from '../../../tools/harness/timing';
 
 describe('an open loop', () => {
   it('starts as many as it is let, and ends when all have ended', async () => {

@@ -1,11 +1,11 @@
 import { createServer, type Socket } from 'node:net';
-import { delayOf, readHead } from './http';
-import { clockMs } from './clock';
+import { readHead } from './raw-server';
+import { clockMs } from './timing';
 
 /**
  * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets, because it shares
  * the cores with the measured system. Each port is one origin. It responds with 200 as the path says, immediately,
- * late, or never (http.ts), until the parent lets a port hang or fail.
+ * late, or never (`delayOf`), until the parent lets a port hang or fail.
  */
 
 /** This file, to be started as a process. */
@@ -25,7 +25,7 @@ export type ToReceiver =
   | { kind: 'behave'; ports: number[]; as: Behaviour }
   | { kind: 'report' };
 
-/** Its responses. Times are of the clock that all processes share (clock.ts). */
+/** Its responses. Times are of the clock that all processes share (timing.ts). */
 export type FromReceiver =
   | { kind: 'listening'; port: number }
   | { kind: 'opened'; ports: number[] }
@@ -163,6 +163,17 @@ function answer(socket: Socket, path: string, { as }: Door): void {
   const delay = delayOf(path);
   if (delay === 0) socket.write(OK);
   else if (delay !== 'never') setTimeout(() => socket.write(OK), delay);
+}
+
+/**
+ * Returns the behaviour of a path: an immediate response, one after a delay in ms (`/slow-100/…`), or none
+ * (`/hang/…`).
+ */
+export function delayOf(path: string): number | 'never' {
+  if (path.startsWith('/hang')) return 'never';
+  if (!path.startsWith('/slow-')) return 0;
+  const ms = Number.parseInt(path.slice('/slow-'.length), 10);
+  return Number.isNaN(ms) ? 0 : ms;
 }
 
 function tell(message: FromReceiver): void {

@@ -1,13 +1,35 @@
-import { Pool } from 'undici';
-import { type Customer } from './control-api';
-import { callOf } from './payload';
+import { apiOf, basicAuth, IngestConnections } from '../harness/api';
+import { type SystemEnv } from '../harness/services';
+import { callOf, SECRET } from './payload';
+
+/** The customers of a benchmark, and their calls. */
+
+/** A source and the destination of its calls. */
+export interface Customer {
+  sourceId: string;
+  destinationId: string;
+  /** the value of the Authorization header of its calls */
+  authorization: string;
+}
+
+/** Creates, for each URL, one source with one signed destination. */
+export async function createCustomers(system: SystemEnv, urls: readonly string[]): Promise<Customer[]> {
+  const api = apiOf(system);
+  const customers: Customer[] = [];
+  for (const [i, url] of urls.entries()) {
+    const source = await api.createSource(`Source ${String(i)}`);
+    const name = `Destination ${String(i)}`;
+    const fields = { name, sources: [source.id], webhooks: [{ url }], sharedSecret: SECRET };
+    const destination = await api.createDestination(fields);
+    const authorization = basicAuth(source.writeKey);
+    customers.push({ sourceId: source.id, destinationId: destination.id, authorization });
+  }
+  return customers;
+}
 
 /** A client of ingest: posts batches or single calls of the customers in rotation. */
-
-const ACCEPTED = '{"success":true}';
-
 export class Calls {
-  readonly #pool: Pool;
+  readonly #connections: IngestConnections;
   #next = 0;
 
   /** @param run part of each messageId: two runs on one system must not share it */
@@ -17,7 +39,7 @@ export class Calls {
     private readonly customers: readonly Customer[],
     private readonly run: string,
   ) {
-    this.#pool = new Pool(ingestUrl, { connections, pipelining: 1 });
+    this.#connections = new IngestConnections(ingestUrl, { connections, pipelining: 1 });
   }
 
   /**
@@ -42,7 +64,7 @@ export class Calls {
   }
 
   close(): Promise<void> {
-    return this.#pool.close();
+    return this.#connections.close();
   }
 
   #messageId(i: number): string {
@@ -60,15 +82,7 @@ export class Calls {
   }
 
   async #post(path: string, body: object, { authorization }: Customer): Promise<void> {
-    const answer = await this.#pool.request({
-      method: 'POST',
-      path,
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 200 || text !== ACCEPTED) {
-      throw new Error(`ingest answered POST ${path} with ${String(answer.statusCode)}: ${text.slice(0, 300)}`);
-    }
+    const { status, stored, text } = await this.#connections.post(path, JSON.stringify(body), { authorization });
+    if (!stored) throw new Error(`ingest answered POST ${path} with ${String(status)}: ${text.slice(0, 300)}`);
   }
 }

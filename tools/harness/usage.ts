@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sum } from '../bench/arithmetic';
+import { clockMs } from './timing';
+
+/**
+ * Reads CPU time and memory of processes from the operating system. CPU time is user and system time of all threads.
+ */
+
+/** Linux reports hundredths of a second to user space, on every architecture that Node supports. */
+const TICKS_PER_SECOND = 100;
+const KB_PER_MB = 1_024;
+const SAMPLE_MS = 1_000;
+
+/** A reading of the CPU time of processes. */
+export interface CpuReading {
+  atMs: number;
+  /** seconds since their start */
+  byName: Record<string, number>;
+  /** seconds that all cores have worked, for any process; undefined if the system does not report it */
+  machine: number | undefined;
+  /** seconds that the cores worked for other machines, if this one is virtual */
+  stolen: number | undefined;
+}
+
+/** The CPU use between two readings. */
+export interface CpuUse {
+  /** wall clock */
+  seconds: number;
+  /** CPU-seconds */
+  byName: Record<string, number>;
+  /** cores used by processes without a name here; undefined if the system does not report it */
+  foreignCores: number | undefined;
+  /** cores used by other machines; stolen time also makes CPU times longer */
+  stolenCores: number | undefined;
+}
+
+/** @param pids processes by the name in the report; 0: not on this machine, left out */
+export function readCpu(pids: Readonly<Record<string, number>>): CpuReading {
+  const known = Object.entries(pids).filter(([, pid]) => pid > 0);
+  const stat = process.platform === 'linux' ? readFileSync('/proc/stat', 'utf8') : undefined;
+  return {
+    atMs: clockMs(),
+    byName: Object.fromEntries(known.map(([name, pid]) => [name, cpuSeconds(pid)])),
+    machine: stat === undefined ? undefined : busySeconds(stat),
+    stolen: stat === undefined ? undefined : stolenSeconds(stat),
+  };
+}
+
+/** Pure. */
+export function cpuBetween(from: CpuReading, to: CpuReading): CpuUse {
+  const seconds = (to.atMs - from.atMs) / 1000;
+  const byName = Object.fromEntries(
+    Object.entries(to.byName).map(([name, used]) => [name, used - (from.byName[name] ?? 0)]),
+  );
+  const cores = (before: number | undefined, after: number | undefined, ours: number) =>
+    before === undefined || after === undefined || seconds <= 0
+      ? undefined
+      : Math.max(0, (after - before - ours) / seconds);
+  return {
+    seconds,
+    byName,
+    foreignCores: cores(from.machine, to.machine, sum(Object.values(byName))),
+    stolenCores: cores(from.stolen, to.stolen, 0),
+  };
+}
+
+function cpuSeconds(pid: number): number {
+  if (process.platform === 'linux') return statSeconds(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
+  return psSeconds(execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }));
+}
+
+/** Returns utime and stime of /proc/<pid>/stat, fields 14 and 15. The name, field 2, may contain spaces. */
+export function statSeconds(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Parses the output of `ps`: [[hours:]minutes:]seconds, with hundredths on macOS. */
+export function psSeconds(time: string): number {
+  return time
+    .trim()
+    .split(':')
+    .reduce((total, part) => total * 60 + Number(part), 0);
+}
+
+export function busySeconds(stat: string): number {
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = machineTicks(stat);
+  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
+}
+
+export function stolenSeconds(stat: string): number {
+  return (machineTicks(stat)[8] ?? 0) / TICKS_PER_SECOND;
+}
+
+/** Parses the first line of /proc/stat: its name, user nice system idle iowait irq softirq steal. */
+function machineTicks(stat: string): number[] {
+  return stat.split('\n', 1)[0]?.split(/ +/).map(Number) ?? [];
+}
+
+/** Returns MB by process; skips pid 0, which is not on this machine. */
+export function residents(pids: Readonly<Record<string, number>>): Record<string, number> {
+  const known = Object.entries(pids).filter(([, pid]) => pid > 0);
+  return Object.fromEntries(known.map(([name, pid]) => [name, residentMb(pid)]));
+}
+
+/** The memory of a process, MB: resident, and the part of it that is not a page of a file. */
+export interface Memory {
+  rssMb: number;
+  /** NaN if the system does not report it */
+  ownMb: number;
+}
+
+function memoryOf(pid: number): Memory {
+  if (process.platform !== 'linux') return { rssMb: residentMb(pid), ownMb: NaN };
+  const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
+  return { rssMb: statusKb(status) / KB_PER_MB, ownMb: statusKb(status, 'RssAnon') / KB_PER_MB };
+}
+
+/** Tracks the largest memory of a process between two queries. */
+export class MemoryWatch {
+  #most: Memory = { rssMb: 0, ownMb: 0 };
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(private readonly pid: number) {
+    this.#timer = setInterval(() => this.#look(), SAMPLE_MS);
+  }
+
+  next(): Memory {
+    this.#look();
+    const most = this.#most;
+    this.#most = { rssMb: 0, ownMb: 0 };
+    return most;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    try {
+      const { rssMb, ownMb } = memoryOf(this.pid);
+      this.#most = { rssMb: Math.max(rssMb, this.#most.rssMb), ownMb: Math.max(ownMb, this.#most.ownMb) };
+    } catch {
+      // The process has ended: the measurement reports that.
+    }
+  }
+}
+
+function residentMb(pid: number): number {
+  const kb =
+    process.platform === 'linux'
+      ? statusKb(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))
+      : Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }));
+  return kb / KB_PER_MB;
+}
+
+/** Returns VmRSS, or another line, of /proc/<pid>/status. NaN if it is missing. */
+export function statusKb(status: string, name = 'VmRSS'): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? NaN);
+}
+
+/** Memory and CPU of processes over a time in which some may end and others begin. */
+export interface Usage {
+  /** ms since 1970 */
+  fromMs: number;
+  toMs: number;
+  /** by process */
+  of: Record<string, { cores: number; rssMb: { first: number; last: number; most: number } }>;
+}
+
+interface Sample {
+  atMs: number;
+  cpu: Record<string, number>;
+  rss: Record<string, number>;
+}
+
+/**
+ * Samples processes for this many ms.
+ * @param change runs at its beginning, and is part of it
+ */
+export async function watchUsage(
+  pids: () => Record<string, number>,
+  ms: number,
+  change: () => Promise<void>,
+): Promise<Usage> {
+  const fromMs = Date.now();
+  const end = clockMs() + ms;
+  await change();
+  const samples = [sample(pids())];
+  while (clockMs() < end) {
+    await pause(Math.min(SAMPLE_MS, Math.max(1, end - clockMs())));
+    samples.push(sample(pids()));
+  }
+  return { fromMs, toMs: Date.now(), of: usageOf(samples) };
+}
+
+function sample(pids: Record<string, number>): Sample {
+  return { atMs: clockMs(), cpu: readCpu(pids).byName, rss: residents(pids) };
+}
+
+/** Computes the usage from the first sample to the last. Pure. */
+export function usageOf(samples: readonly Sample[]): Usage['of'] {
+  const [first] = samples;
+  const last = samples.at(-1);
+  if (!first || !last) return {};
+  const seconds = (last.atMs - first.atMs) / 1000;
+  return Object.fromEntries(
+    Object.keys(last.cpu).map((name) => {
+      const rss = samples.flatMap((each) => each.rss[name] ?? []);
+      const cores = ((last.cpu[name] ?? 0) - (first.cpu[name] ?? 0)) / seconds;
+      return [name, { cores, rssMb: { first: rss[0] ?? NaN, last: rss.at(-1) ?? NaN, most: Math.max(...rss) } }];
+    }),
+  );
+}
