@@ -287,6 +287,10 @@ describe('Router', () => {
 
   describe('a message that goes nowhere by what is known of config', () => {
     const unknown = { headers: { source: 's2' } };
+    // The clock stands still: the router leaves messages in Kafka once it has held others for seconds.
+    let clock: jest.SpyInstance<number>;
+    beforeEach(() => (clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now())));
+    afterEach(() => clock.mockRestore());
     /** Gives messages of an unknown source until no more are taken. */
     const holdAll = (give: ReturnType<typeof aRouter>['give']): number => {
       let offset = 1;
@@ -343,8 +347,7 @@ describe('Router', () => {
     test('is left in Kafka where many are held for seconds, so that others pass, and is read again once config was read', () => {
       const { give, appends, done, deferred, state, config, router } = aRouter();
       const held = holdAll(give);
-      const now = performance.now();
-      const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 10_000);
+      clock.mockReturnValue(performance.now() + 10_000);
       expect([give(held + 1, unknown), give(held + 2, unknown), give(held + 3)]).toEqual([
         'accepted',
         'accepted',
@@ -352,7 +355,6 @@ describe('Router', () => {
       ]);
       expect([deferred, appends.length, router.held.count]).toEqual([[held + 1, held + 2], 1, held]);
       expect(router.held.oldestMs).toBeGreaterThan(9_000);
-      clock.mockRestore();
       expect([done.length, state.decidable]).toEqual([0, 0]);
       config.readToEnd();
       expect([done.length, state.decidable]).toEqual([held, 1]);
