@@ -10,6 +10,13 @@ module.exports = {
       to: { pathNot: ['^shared/model', '^(node:)?crypto$', 'node_modules/(zod|ipaddr\\.js)/'] },
     },
     {
+      name: 'kafka-knows-no-model',
+      comment: 'the table of topics alone knows the retry schedule, which its tiers follow',
+      severity: 'error',
+      from: { path: '^shared/kafka/', pathNot: '^shared/kafka/topics\\.ts$' },
+      to: { path: '^shared/model/' },
+    },
+    {
       name: 'ingest-calls-are-pure',
       comment: 'what a request is read as depends on its bytes alone',
       severity: 'error',

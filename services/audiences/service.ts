@@ -1,5 +1,6 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
+import { DEDUP_MS } from '../../shared/model/dedup-window';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/reader';
 import { MESSAGES, PROFILE_EVENTS, PROFILE_STATUS, PROFILES } from '../../shared/kafka/topics';
@@ -161,7 +162,8 @@ export class Pipeline {
       onRoom: () => consumptions.copying?.resume(),
       onFatal,
     });
-    const warmUp = { name: 'audiences-dedup', atMost: REPARTITION_DEDUP_IDS, log, onFatal };
+    const sinceMs = Date.now() - DEDUP_MS;
+    const warmUp = { name: 'audiences-dedup', sinceMs, atMost: REPARTITION_DEDUP_IDS, log, onFatal };
     await warmDedupWindow(options.kafka, repartitioner, warmUp);
     const processors = new PartitionProcessors({
       ...{ kafka, producer: stepProducer, path: options.path, partitions, definitions, log, onFatal },

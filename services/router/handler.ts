@@ -3,7 +3,7 @@ import { type ConfigReader, type Entry } from '../../shared/config/types';
 import { type Source } from '../../shared/model/config';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
-import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
+import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/service/backpressure';
 import { AppError, messageOf } from '../../shared/service/errors';
 import {
@@ -13,7 +13,7 @@ import {
   type OutRecord,
   type DispatchResult,
 } from '../../shared/kafka/port';
-import { newerFormat, rememberMessage } from '../../shared/kafka/dedup-warmup';
+import { newerFormat } from '../../shared/kafka/dedup-warmup';
 import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision } from './decide';

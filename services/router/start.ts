@@ -1,6 +1,7 @@
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
+import { DEDUP_IDS, DEDUP_MS } from '../../shared/model/dedup-window';
 import { Router, type RouterOptions } from './handler';
 import { observeRouter } from './telemetry';
 
@@ -16,7 +17,8 @@ export async function startRouter(options: Options): Promise<{ router: Router; c
   const onDecidable = () => consumption?.readDeferred();
   const router = new Router({ ...options, now: Date.now, onRoom, onDecidable });
   observeRouter(router, () => consumption?.deferred ?? 0);
-  await warmDedupWindow(kafka, router, { name: 'router-recall', log, onFatal });
+  const sinceMs = Date.now() - DEDUP_MS;
+  await warmDedupWindow(kafka, router, { name: 'router-recall', sinceMs, atMost: DEDUP_IDS, log, onFatal });
   const joined = await kafka.consume({
     group: 'router',
     topics: [MESSAGES],

@@ -1,5 +1,3 @@
-import { readMessageHeaders } from '../model/message-codec';
-import { DEDUP_IDS, DEDUP_MS, type DedupWindow, messageRef } from '../model/dedup-window';
 import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
@@ -10,20 +8,23 @@ import { MESSAGES } from './topics';
 /** Copies of messages that were not read by then may be delivered again, which is better than a longer start. */
 const RECALL_DEADLINE_MS = 30_000;
 
-/** Fills the deduplication window. Never fails: the risk of a duplicate delivery does not prevent a start. */
+/**
+ * Fills the deduplication window with the messages since a time (ms since 1970). Never fails: the risk of a duplicate delivery does not prevent a
+ * start.
+ */
 export async function warmDedupWindow(
   kafka: Pick<Kafka, 'tail'>,
   reader: { warm(record: InRecord): void },
-  options: { name: string; atMost?: number; log: Log; onFatal: (error: unknown) => void },
+  options: { name: string; sinceMs: number; atMost: number; log: Log; onFatal: (error: unknown) => void },
 ): Promise<void> {
-  const { name, atMost = DEDUP_IDS, log, onFatal } = options;
+  const { name, sinceMs, atMost, log, onFatal } = options;
   const startedAt = Date.now();
   let records = 0;
   try {
     const tail = await kafka.tail({
       name,
       topic: MESSAGES,
-      from: { sinceMs: startedAt - DEDUP_MS, atMost },
+      from: { sinceMs, atMost },
       onRecord: (record) => {
         records++;
         reader.warm(record);
@@ -39,13 +40,6 @@ export async function warmDedupWindow(
   } catch (error) {
     log.warn({ records, reason: messageOf(error) }, 'dedup.partly_warmed');
   }
-}
-
-/** Adds a message to the deduplication window. Unreadable records are skipped. */
-export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: InRecord): void {
-  const head = readMessageHeaders(record.headers);
-  if (head.kind !== 'message') return;
-  seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
 }
 
 /** Returns the error with which a process ends at a record of a newer format. @param who to upgrade, as in "this router" */

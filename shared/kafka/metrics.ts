@@ -1,5 +1,4 @@
 import { withTimeout } from '../service/async';
-import { formatDuration } from '../model/duration';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './protocol/batch';
 import { type PollLiveness } from './consumer/poll-liveness';
@@ -7,7 +6,7 @@ import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './consumer/partition';
 import { type Blocked, type Part } from './produce/request';
 import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
-import { tierDelayMs } from './topics';
+import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './consumer/unassigned-lag';
 import { type Bounds } from './leader-retry';
 
@@ -228,7 +227,7 @@ metrics.gauge(INFO.overdue, () =>
       const delayMs = tierDelayMs(topic);
       if (delayMs === undefined) return [];
       const value = Math.max(0, ageOf(watched, topic) - delayMs / 1_000);
-      return [{ labels: { tier: formatDuration(delayMs) }, value }];
+      return [{ labels: { tier: tierTopic(delayMs).slice(TIER_PREFIX.length) }, value }];
     }),
   ),
 );

@@ -1,4 +1,5 @@
 import { DEFAULT_SHARDS, type Destination } from './config';
+import { type DedupWindow, messageRef } from './dedup-window';
 import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
 import { type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
 
@@ -37,6 +38,21 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   const acceptedAt = Number(headers['accepted-at']);
   if (!isTime(acceptedAt)) return rejected('its header accepted-at is not a time');
   return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
+}
+
+/** A record of `messages` as far as a deduplication window needs it. */
+interface MessageRecord {
+  headers: RawHeaders;
+  partition: number;
+  offset: number;
+  timestampMs: number;
+}
+
+/** Adds a message to the deduplication window. Unreadable records are skipped. */
+export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: MessageRecord): void {
+  const head = readMessageHeaders(record.headers);
+  if (head.kind !== 'message') return;
+  seen.remember(messageRef(head.sourceId, head.messageId, record.partition, record.offset), record.timestampMs);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type ConfigReader } from '../../../shared/config/types';
-import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
+import { parseMessage, readMessageHeaders, rememberMessage } from '../../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/service/backpressure';
 import { AppError, messageOf } from '../../../shared/service/errors';
@@ -10,7 +10,7 @@ import {
   type OpenRecord,
   type DispatchResult,
 } from '../../../shared/kafka/port';
-import { newerFormat, rememberMessage } from '../../../shared/kafka/dedup-warmup';
+import { newerFormat } from '../../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { messagesOrigin } from './cursor';
