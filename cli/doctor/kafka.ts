@@ -1,11 +1,10 @@
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
-import { kafkaAddress } from '../../shared/kafka/connection-settings';
+import { kafkaAddress, probeKafka } from '../../shared/kafka/connection';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets, inspectTopics } from '../../shared/kafka/topic-report';
 import { type Kafka } from '../../shared/kafka/port';
-import { probeKafka } from '../../shared/kafka/wait-for-kafka';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { waitForKafka } from '../../shared/kafka/connection';
 import { isAlive, parseProcessId, processId } from '../../shared/service/process-id';
 import { storedPorts } from './stored-ports';
 import {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { waitForKafka } from '../../shared/kafka/connection';
 import { type Broker } from './broker';
 import { brokerProperties } from './broker-config';
 import { storedPorts } from './stored-ports';

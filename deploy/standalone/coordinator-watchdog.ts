@@ -1,5 +1,5 @@
 import { sleep } from '../../shared/service/async';
-import { type Look } from '../../shared/kafka/wait-for-kafka';
+import { type Look } from '../../shared/kafka/connection';
 
 /**
  * After a kill, Kafka 4.1 may fail to load the committed offsets of consumer groups: it logs "Failed to load metadata

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { kafkaAddress } from '../../shared/kafka/connection-settings';
-import { probeKafka, waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/connection';
 import { type Settings } from '../../shared/service/settings';
 import { type Broker } from './broker';
 import { findKafka } from './kafka-source';

@@ -10,17 +10,16 @@ import {
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
-import { kafkaAddress } from './connection-settings';
+import { kafkaAddress } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
-import { installCodec } from './kafkajs/codec-hook';
+import { patchKafkajs } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
 import { partitionOf } from './protocol/partitioner';
-import { type TopicPartition } from './consumer/committed-offsets';
+import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
 import { Membership } from './consumer/membership';
 import { allowLeaderless } from './kafkajs/leaderless';
 import { orUnavailable, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
-import { patchRequestQueues } from './kafkajs/patches';
 import { type Kafka, type Range, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
 import { DirectReader } from './reader';
@@ -57,8 +56,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   if (settings.KAFKA_SASL_MECHANISM === 'plain' && !settings.KAFKA_SSL) {
     log.warn({ reason: 'KAFKA_SASL_MECHANISM=plain needs KAFKA_SSL=true' }, 'kafka.password_in_clear');
   }
-  installCodec();
-  patchRequestQueues();
+  patchKafkajs();
   const plain = new KafkaJs({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,

@@ -7,7 +7,7 @@ import { type Partition } from './consumer/partition';
 import { type Blocked, type Part } from './produce/request';
 import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
-import { type UnassignedLag } from './consumer/unassigned-lag';
+import { type UnassignedLag } from './consumer/describe-group';
 import { type Bounds } from './leader-retry';
 
 /** Measures producers and consumers. Counts once for each request or fetch, never for each record. */

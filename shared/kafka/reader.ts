@@ -4,8 +4,7 @@ import { AppError } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
 import { unavailable } from './leader-retry';
-import { ConsumedRecord } from './consumer/consumed-record';
-import { Partition } from './consumer/partition';
+import { ConsumedRecord, Partition } from './consumer/partition';
 import { type Fetched, type Kafka, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 

@@ -6,7 +6,7 @@ import { type Cluster, type FetchedPartition, type FetchResponse } from './kafka
 import { NO_LEADER } from './kafkajs/leaderless';
 import { PollLiveness } from './consumer/poll-liveness';
 import { whileLeadersAreFound } from './leader-retry';
-import { ConsumedRecord } from './consumer/consumed-record';
+import { ConsumedRecord } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';
 import { type Place, TailPlaces } from './tail-places';

@@ -1,10 +1,9 @@
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs } from 'kafkajs';
 import { messageOf } from '../service/errors';
 import { type Settings } from '../service/settings';
-import { kafkaAddress } from './connection-settings';
+import { kafkaAddress, lookConfig } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
 import { readBounds } from './leader-retry';
-import { lookConfig } from './wait-for-kafka';
 import { DUE, MESSAGES, TIER_PREFIX, topicSpecs, WEBHOOKS } from './topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */

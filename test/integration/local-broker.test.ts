@@ -8,7 +8,7 @@ import { type Broker } from '../../deploy/standalone/broker';
 import { isAlive, processId } from '../../shared/service/process-id';
 import { storedPorts } from '../../deploy/standalone/stored-ports';
 import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { waitForKafka } from '../../shared/kafka/connection';
 import { freePort } from '../support/free-port';
 
 /** The embedded broker: files and address that one start leaves to the next. */

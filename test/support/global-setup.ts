@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findKafka } from '../../deploy/standalone/kafka-source';
-import { kafkaAddress } from '../../shared/kafka/connection-settings';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { kafkaAddress, waitForKafka } from '../../shared/kafka/connection';
 import { loadSettings } from '../../shared/service/settings';
 import { makeHistoryFiles } from './history-files';
 

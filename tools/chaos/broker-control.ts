@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { waitForKafka } from '../../shared/kafka/connection';
 import { eventually } from '../../test/support/eventually';
 import { type System } from '../harness/system';
 import { type Cluster, type Node } from './cluster';

@@ -15,7 +15,7 @@ import {
 import { startDyingWithParent } from '../../deploy/standalone/die-with-parent';
 import { type RunningProgram } from '../../deploy/standalone/child-process';
 import { freePorts } from '../../test/support/free-port';
-import { waitForKafka } from '../../shared/kafka/wait-for-kafka';
+import { waitForKafka } from '../../shared/kafka/connection';
 
 /** A cluster of KRaft nodes, each broker and controller, from the same jars as the embedded broker. */
 export interface Cluster {

@@ -2,10 +2,10 @@ import { type Admin } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { idOf, type TopicPartition, readCommitted, readKnownBounds } from './committed-offsets';
+import { readCommitted, readKnownBounds } from './committer';
+import { idOf, type TopicPartition, type Cut, Partition } from './partition';
 import { type Membership } from './membership';
 import { type Bounds, readBounds } from '../leader-retry';
-import { type Cut, Partition } from './partition';
 import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 

@@ -1,6 +1,9 @@
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { type Commit, type Partition } from './partition';
+import { type Commit, Partition, idOf, type TopicPartition } from './partition';
+import { type Admin } from 'kafkajs';
+import { withTimeout } from '../../service/async';
+import { type Bounds, readBounds } from '../leader-retry';
 
 /** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {
@@ -58,3 +61,32 @@ function hasCoordinatorMoved(error: unknown): boolean {
 }
 
 const COORDINATOR_ERRORS = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']);
+
+const BOUNDS_MS = 1_000;
+
+/** Returns the partitions as their last owner committed them; `committed` is negative without a commit. */
+export async function readCommitted(options: {
+  admin: Admin;
+  groupId: string;
+  prefix: string;
+  places: readonly TopicPartition[];
+}): Promise<Partition[]> {
+  const { admin, groupId, prefix, places } = options;
+  // Without topics, for all that the group has: for named topics kafkajs requests metadata one topic after the other.
+  const topics = await admin.fetchOffsets({ groupId });
+  return places.map(({ topic, number }) => {
+    const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
+    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), found?.metadata ?? '');
+  });
+}
+
+/** Returns the bounds of partitions by id that are known within a second. A partition without a leader delays no other. */
+export async function readKnownBounds(admin: Admin, places: readonly TopicPartition[]): Promise<Map<string, Bounds>> {
+  const known = new Map<string, Bounds>();
+  const topics = new Set(places.map(({ topic }) => topic));
+  const looks = [...topics].map(async (topic) => {
+    for (const [number, bounds] of await readBounds(admin, topic)) known.set(idOf({ topic, number }), bounds);
+  });
+  await withTimeout(BOUNDS_MS, Promise.allSettled(looks));
+  return known;
+}

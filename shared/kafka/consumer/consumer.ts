@@ -3,13 +3,11 @@ import { sleep } from '../../service/async';
 import { type Log } from '../../telemetry/log';
 import { Committer } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
-import { topicPartitionsOf, type TopicPartition } from './committed-offsets';
-import { LeaderCheck } from './describe-group';
+import { topicPartitionsOf, type TopicPartition, type Partition } from './partition';
+import { LeaderCheck, readUnassignedLag } from './describe-group';
 import { AssignedPartitions } from './assigned-partitions';
 import { type Membership, reportAssignments } from './membership';
-import { readUnassignedLag } from './unassigned-lag';
 import { BatchHandler, Dispatcher } from './dispatcher';
-import { type Partition } from './partition';
 import { PollLiveness } from './poll-liveness';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { readBounds } from '../leader-retry';
@@ -17,7 +15,7 @@ import { type Consumption, type ConsumeOptions } from '../port';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats only records for which
- * the commit metadata has no room (commit-metadata.ts): those done long after a deferred record.
+ * the commit metadata has no room (offset-tracker.ts): those done long after a deferred record.
  *
  * The batch handler only dispatches and returns: the next fetch of a broker waits for the handlers of the last one, so
  * that a waiting handler would stop every partition. Each partition has an offset tracker. A timer commits the lowest

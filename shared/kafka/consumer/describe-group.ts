@@ -1,10 +1,14 @@
 import { AssignerProtocol, type Admin, type ConsumerGroupJoinEvent } from 'kafkajs';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { idOf, type TopicPartition, topicPartitionsOf } from './committed-offsets';
+import { idOf, type TopicPartition, topicPartitionsOf } from './partition';
 import { memberOf, type Membership } from './membership';
+import { type Bounds } from '../leader-retry';
 
-/** Describes a consumer group from outside: which partitions each member reads, and which have no reader. */
+/**
+ * Describes a consumer group from outside: which partitions each member reads, which have no reader, and their lag, which
+ * no process counts.
+ */
 
 export interface GroupView {
   members: {
@@ -82,4 +86,85 @@ export class LeaderCheck {
       if (!membership.leaving) this.#lookLater(leaderId);
     }
   }
+}
+
+/** The partitions of one topic without a reader. */
+export interface UnassignedLag {
+  partitions: number;
+  /** records that the group has not finished */
+  lag: number;
+  /** append time of the oldest of them, ms since 1970; undefined if there is none */
+  oldestAtMs: number | undefined;
+}
+
+interface Parts {
+  admin: Admin;
+  /** the full name of the group */
+  groupId: string;
+  prefix: string;
+  memberId: () => string;
+  /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
+  appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
+}
+
+/** Records are looked up one by one, and a group without members may have hundreds of partitions. */
+const MOST_LOOKED_UP = 24;
+
+/**
+ * Returns the unread partitions of each topic, with their lag. Only one member counts the lag, so that sums over
+ * processes are right; each member reports the number of partitions.
+ * @param bounds by topic, without prefix, and partition; the lag of a partition without bounds is not counted
+ * @returns by topic; undefined if no bounds are known, or the group is between two assignments
+ */
+export async function readUnassignedLag(
+  parts: Parts,
+  bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+): Promise<Map<string, UnassignedLag> | undefined> {
+  const { admin, groupId, prefix } = parts;
+  // Without names, the metadata would be that of all topics.
+  const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
+  if (!view) return undefined;
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...bounds.keys()].map((topic) => prefix + topic) });
+  const places = unreadPlaces(view, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
+  const result = new Map<string, UnassignedLag>();
+  for (const { topic } of places) {
+    const name = topic.slice(prefix.length);
+    const partitions = (result.get(name)?.partitions ?? 0) + 1;
+    result.set(name, { partitions, lag: 0, oldestAtMs: undefined });
+  }
+  const [first] = view.members.map(({ memberId }) => memberId).sort();
+  if (places.length === 0 || first !== parts.memberId()) return result;
+  const waiting = await findWaiting(parts, places, bounds);
+  for (const { topic, lag } of waiting) {
+    const unread = result.get(topic);
+    if (unread) unread.lag += lag;
+  }
+  await Promise.all(
+    waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, place, offset }) => {
+      // The record of a partition that has no leader cannot be read.
+      const [unread, at] = [result.get(topic), await parts.appendedAt(place, offset).catch(() => undefined)];
+      if (unread && at !== undefined) unread.oldestAtMs = Math.min(unread.oldestAtMs ?? at, at);
+    }),
+  );
+  return result;
+}
+
+/** Returns the partitions with records that the group has not finished, and the offset of the first. */
+async function findWaiting(
+  { admin, groupId, prefix }: Parts,
+  places: readonly TopicPartition[],
+  bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+) {
+  const committed = new Map<string, number>();
+  for (const { topic, partitions } of await admin.fetchOffsets({ groupId })) {
+    for (const { partition, offset } of partitions) committed.set(idOf({ topic, number: partition }), Number(offset));
+  }
+  return places.flatMap((place) => {
+    const topic = place.topic.slice(prefix.length);
+    const known = bounds.get(topic)?.get(place.number);
+    if (known === undefined) return [];
+    const { low, high } = known;
+    const offset = Math.max(low, committed.get(idOf(place)) ?? 0);
+    return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
+  });
 }

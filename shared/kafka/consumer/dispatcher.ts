@@ -1,14 +1,12 @@
 import { type EachBatchPayload } from 'kafkajs';
 import { type Log } from '../../telemetry/log';
 import { brokerClock } from '../broker-clock';
-import { fetchedRecords } from '../kafkajs/codec-hook';
+import { fetchedRecords } from '../kafkajs/patches';
 import { type ConsumerMeter, type Missed } from '../metrics';
 import { COMPACTED } from '../topics';
 import { type AssignedPartitions } from './assigned-partitions';
-import { idOf } from './committed-offsets';
+import { idOf, Partition, ConsumedRecord } from './partition';
 import { type FetchedRecord } from '../protocol/batch';
-import { ConsumedRecord } from './consumed-record';
-import { Partition } from './partition';
 import { type OpenRecord, type DispatchResult } from '../port';
 
 /**

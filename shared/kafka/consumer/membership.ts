@@ -2,7 +2,7 @@ import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner }
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
 import { assignPlaces, type Member } from './cooperative-assignor';
-import { type TopicPartition } from './committed-offsets';
+import { type TopicPartition } from './partition';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims partitions when it

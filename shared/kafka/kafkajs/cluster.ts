@@ -10,7 +10,7 @@ import { type FetchedRecord } from '../protocol/batch';
 const CREATE_CLUSTER = 'private:Kafka:createCluster';
 const METADATA_MAX_AGE_MS = 300_000;
 
-/** One partition in a fetch response, as `codec-hook.ts` decodes it. */
+/** One partition in a fetch response, as `patches.ts` decodes it. */
 export interface FetchedPartition {
   partition: number;
   highWatermark: string;

@@ -3,7 +3,7 @@ import { backoff, withTimeout } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { type ConsumerCommands } from '../consumer/assigned-partitions';
-import { type TopicPartition } from '../consumer/committed-offsets';
+import { type TopicPartition } from '../consumer/partition';
 import { START_WITHIN_MS, whileLeadersAreFound } from '../leader-retry';
 
 /**

@@ -1,10 +1,8 @@
 import { meterDiverted } from '../metrics';
 import { type OutRecord } from '../port';
 import { NO_LEADER, type ProduceError, produceError } from './errors';
-import { RequestSlots } from './request-slots';
-import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicMetadata } from './request-sender';
 import {
+  RequestSlots,
   type AccumulatorOptions,
   type Answered,
   type Blocked,
@@ -15,6 +13,8 @@ import {
   type Request,
   RequestDrafts,
 } from './request';
+import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
+import { NO_NODE, type TopicMetadata } from './request-sender';
 import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**

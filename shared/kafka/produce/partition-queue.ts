@@ -1,6 +1,5 @@
 import { type OutRecord } from '../port';
-import { Backoff } from './backoff';
-import { type ProduceError } from './errors';
+import { Backoff, type ProduceError } from './errors';
 import { NO_NODE } from './request-sender';
 
 /**

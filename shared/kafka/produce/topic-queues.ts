@@ -1,7 +1,6 @@
 import { partitionOf } from '../protocol/partitioner';
 import { type OutRecord } from '../port';
-import { Backoff } from './backoff';
-import { topicError, UNKNOWN_PARTITION } from './errors';
+import { Backoff, topicError, UNKNOWN_PARTITION } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
 import { type Blocked } from './request';
 import { NO_NODE, type TopicMetadata } from './request-sender';

@@ -1,5 +1,5 @@
 import { isCoordinatorStuck } from '../../../deploy/standalone/coordinator-watchdog';
-import { type Look } from '../../../shared/kafka/wait-for-kafka';
+import { type Look } from '../../../shared/kafka/connection';
 import { eventually } from '../../support/eventually';
 
 type State = Look['state'];

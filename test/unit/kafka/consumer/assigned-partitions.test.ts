@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { idOf } from '../../../../shared/kafka/consumer/committed-offsets';
+import { idOf } from '../../../../shared/kafka/consumer/partition';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { type Bounds } from '../../../../shared/kafka/leader-retry';

@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { decodeRuns } from '../../../../shared/kafka/consumer/commit-metadata';
+import { decodeRuns } from '../../../../shared/kafka/consumer/offset-tracker';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { PollLiveness } from '../../../../shared/kafka/consumer/poll-liveness';

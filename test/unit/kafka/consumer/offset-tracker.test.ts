@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
+import { decodeRuns, encodeRuns, OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 
 /** The same rules in their simplest form: a set of open offsets. */
 class NaiveTracker {
@@ -182,5 +182,54 @@ describe('records that Kafka has deleted', () => {
   test('a gap before the first record does not count the records that an earlier owner has done', () => {
     const tracker = new OffsetTracker(10, [1, 5, 2, 1]);
     expect([tracker.gapBefore(10), tracker.gapBefore(12), tracker.gapBefore(20)]).toEqual([0, 1, 4]);
+  });
+});
+
+describe('commit metadata', () => {
+  test.each<[string, string | null | undefined]>([
+    ['null', null],
+    ['undefined', undefined],
+    ['an empty text', ''],
+    ['the metadata of another program', 'event-id-3'],
+  ])('%s as commit metadata marks no record as done', (_, text) => {
+    expect(decodeRuns(text)).toEqual([]);
+  });
+
+  test('the next owner skips exactly the records that were done, and repeats exactly those that were open', () => {
+    const offsets = fc.array(fc.nat(400), { maxLength: 100 });
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.nat(400), offsets, offsets, (start, count, doneFirst, doneSecond) => {
+        const first = new OffsetTracker(start);
+        for (let i = 0; i < count; i++) first.take(start + i);
+        const done = new Set(doneFirst.filter((i) => i < count).map((i) => start + i));
+        for (const offset of done) first.done(offset);
+
+        // The first owner dies. The second one reads a part again, finishes some of it, and dies as well.
+        const second = new OffsetTracker(first.committable, decodeRuns(encodeRuns(first.doneRuns())));
+        const read = start + Math.floor(count / 2);
+        for (let o = first.committable; o < read; o++) {
+          expect(second.take(o)).toBe(!done.has(o));
+        }
+        for (const offset of doneSecond.map((i) => start + i)) {
+          if (offset >= first.committable && offset < read) {
+            second.done(offset);
+            done.add(offset);
+          }
+        }
+        const third = new OffsetTracker(second.committable, decodeRuns(encodeRuns(second.doneRuns())));
+        const again = [];
+        for (let o = second.committable; o < start + count; o++) if (third.take(o)) again.push(o);
+        expect(again.filter((o) => done.has(o))).toEqual([]);
+        expect(third.open + done.size).toBe(count);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('commit metadata stays below the limit of a broker, however fragmented the runs are', () => {
+    const ragged = Array.from({ length: 100_000 }, () => 1);
+    const text = encodeRuns(ragged);
+    expect(text.length).toBeLessThanOrEqual(4_096);
+    expect(decodeRuns(text)).toEqual(ragged.slice(0, decodeRuns(text).length));
   });
 });

@@ -1,4 +1,4 @@
-import { encodeRuns } from '../../../../shared/kafka/consumer/commit-metadata';
+import { encodeRuns } from '../../../../shared/kafka/consumer/offset-tracker';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
 /** Returns a partition from offset 0 on, with its first records taken. */

@@ -1,6 +1,6 @@
 import { AssignerProtocol, type PartitionAssigner } from 'kafkajs';
 import { assignCopartitions } from '../../../../shared/kafka/consumer/cooperative-assignor';
-import { type TopicPartition } from '../../../../shared/kafka/consumer/committed-offsets';
+import { type TopicPartition } from '../../../../shared/kafka/consumer/partition';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 
 /**

@@ -1,4 +1,4 @@
-import { patchRequestQueues } from '../../../../shared/kafka/kafkajs/patches';
+import { FetchThrottle, patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
 
 /** Uses kafkajs's own request queue, so that the tests fail if it changes. */
 
@@ -16,7 +16,7 @@ const RequestQueue = jest.requireActual<new (options: object) => Queue>('kafkajs
 
 beforeEach(() => {
   jest.useFakeTimers();
-  patchRequestQueues();
+  patchKafkajs();
 });
 afterEach(() => jest.useRealTimers());
 
@@ -65,4 +65,36 @@ test('answers in any order find their requests, and the remaining requests are r
   push(1_001);
   queue.rejectAll(new Error('gone'));
   expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
+});
+
+test('two fetches start at least the configured time apart', () => {
+  const throttle = new FetchThrottle(3);
+  expect([100, 101, 104.5, 105].map((now) => throttle.wait(now))).toEqual([0, 2, 1.5, 4]);
+});
+
+test('a consumer that was idle fetches without a delay', () => {
+  const throttle = new FetchThrottle(3);
+  expect([100, 200].map((now) => throttle.wait(now))).toEqual([0, 0]);
+});
+
+test('a consumer is throttled whatever the order of its partitions, and not by the fetches of another consumer', async () => {
+  // kafkajs shuffles the partitions of each request.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
+  const Broker = require('kafkajs/src/broker') as new (options: object) => { fetch(request: object): Promise<unknown> };
+  const begun: string[] = [];
+  const broker = (name: string) =>
+    Object.assign(new Broker({ connectionPool: {}, logger: { namespace: () => ({}) } }), {
+      lookupRequest: () => (request: object) => {
+        begun.push(`${name} ${Date.now() - startedAt}`);
+        throw Object.assign(new Error('not sent'), { request });
+      },
+    });
+  const startedAt = Date.now();
+  const [one, other] = [broker('one'), broker('other')];
+  const fetch = (of: typeof one, partition: number) =>
+    void of.fetch({ maxWaitTime: 100, topics: [{ topic: 't', partitions: [{ partition }] }] }).catch(() => undefined);
+  for (const partition of [0, 1]) fetch(one, partition);
+  fetch(other, 0);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(begun).toEqual(['one 0', 'other 0', 'one 5']);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeFetch } from '../../../../shared/kafka/kafkajs/codec-hook';
+import { decodeFetch } from '../../../../shared/kafka/kafkajs/patches';
 import { encodeProduce, type ProduceInput } from '../../../../shared/kafka/protocol/produce-request';
 import { murmur2, partitionOf } from '../../../../shared/kafka/protocol/partitioner';
 import { crc32c } from '../../../../shared/kafka/protocol/crc32c';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafkaAddress } from '../../../shared/kafka/connection-settings';
+import { kafkaAddress } from '../../../shared/kafka/connection';
 import { loadSettings } from '../../../shared/service/settings';
 
 /** The settings for the connection to Kafka. */
