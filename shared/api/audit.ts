@@ -6,9 +6,10 @@ import { actor } from './tokens';
 /** The audit trail: its query, response and operation. */
 
 const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** Returns whether a row is a change of an entry of `config`, not an act. */
-export function isChange({ kind, action }: { kind: string; action: Action }): boolean {
+export function isChange({ kind, action }: { kind: AuditKind; action: Action }): boolean {
   return !ACT_KINDS.some((each) => each === kind) && action !== 'tested';
 }
 

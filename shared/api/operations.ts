@@ -84,6 +84,9 @@ type Schema<Id extends OperationId, Part extends 'query' | 'body'> = Table[Id] e
 type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
+/** The operations whose handler writes a stream. */
+export type StreamId = { [Id in OperationId]: Table[Id] extends { stream: true } ? Id : never }[OperationId];
+
 /** The query that a handler reads. */
 export type Query<Id extends OperationId> = Read<Schema<Id, 'query'>>;
 

@@ -1,4 +1,3 @@
-import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { Problem } from '../http/problem';
@@ -12,24 +11,21 @@ import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag, requireMatch } from '../http/entry-patch';
-import { decodeCursor, encodeCursor } from '../http/paging';
-import { rotateSecret } from '../destinations/secrets';
+import { requireMatch } from '../http/entry-patch';
+import { readPage } from '../http/paging';
+import { rotateSecret } from '../destinations/model';
 
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
 export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
   const { config, encryptor, now, log, tests } = deps;
-  const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Destination>, more: object = {}) => {
-    const view = alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
-    res.set('ETag', etag(entry.version)).json({ ...view, ...more });
-  };
+  const view = (by: Actor, entry: Entry<Destination>) => alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
   return {
-    'GET /alerts': (call) => show(call, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
+    'GET /alerts': ({ by }) => view(by, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
     'PATCH /alerts': async (call) => {
       const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()) };
       const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => patchAlerts(before, call.body, making));
       log.info({ version: entry.version }, 'alerts.changed');
-      show(call, entry);
+      return view(call.by, entry);
     },
     'POST /alerts/rotate-secret': async (call) => {
       const made = { secret: newSharedSecret(), now: now(), encryptor };
@@ -40,12 +36,12 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
         return rotated.destination;
       });
       log.info({ version: entry.version }, 'alerts.secret_rotated');
-      show(call, entry, generated === undefined ? {} : { sharedSecret: generated });
+      return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
     },
-    'POST /alerts/test': async ({ res }) => {
+    'POST /alerts/test': () => {
       const to = config.destination(ALERTS_ID)?.data;
       if (!to || to.webhooks.length === 0) throw new Problem('conflict', 'No webhook is configured for alerts');
-      res.json(await tests.send(to, {}, sampleAlert(now().getTime())));
+      return tests.send(to, {}, sampleAlert(now().getTime()));
     },
   };
 }
@@ -64,20 +60,20 @@ async function change(
 /** /api/v1/notices */
 export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'notices'> {
   return {
-    'GET /notices': async ({ query: { limit, after, ...filter }, res }) => {
-      const page = { limit: limit + 1, after: decodeCursor(after) };
-      const found = await history.ask((database) => listNotices(database, filter, page));
-      const notices = found.slice(0, limit);
-      const last = notices.at(-1);
-      const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
-      res.json({ data: notices.map(shown), next });
-    },
-    'GET /notices/{id}': async ({ id, res }) => {
-      res.json(shown(required(id, await history.ask((database) => getNotice(database, id)))));
-    },
-    'POST /notices/{id}/acknowledge': async ({ id, by, res }) => {
+    'GET /notices': ({ query: { limit, after, ...filter } }) =>
+      readPage(
+        { limit, after },
+        {
+          read: (page) => history.ask((database) => listNotices(database, filter, page)),
+          cursorOf: ({ at, id }) => ({ at, id }),
+          view: shown,
+        },
+      ),
+    'GET /notices/{id}': async ({ id }) =>
+      shown(required(id, await history.ask((database) => getNotice(database, id)))),
+    'POST /notices/{id}/acknowledge': async ({ id, by }) => {
       const acknowledged = { at: now().getTime(), by: { id: by.id, name: by.name } };
-      res.json(shown(required(id, await history.ask((database) => acknowledge(database, id, acknowledged)))));
+      return shown(required(id, await history.ask((database) => acknowledge(database, id, acknowledged))));
     },
   };
 }

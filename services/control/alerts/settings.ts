@@ -5,8 +5,7 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { mergePatch } from '../http/entry-patch';
 import { parseBody } from '../http/validate';
 import { durationText } from '../../../shared/api/fields';
-import { destinationView } from '../destinations/model';
-import { secretsNow } from '../destinations/secrets';
+import { destinationView, secretsNow } from '../destinations/model';
 import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
 import { alertsBody } from '../../../shared/api/alerts';
 

@@ -1,4 +1,4 @@
-import { type Request, type Response } from 'express';
+import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { type ControlContext } from '../context';
@@ -6,6 +6,7 @@ import { type At } from '../config/config-entries';
 import { upload, withUpload } from './upload';
 import { type HandlersOf } from '../http/mount';
 import { type Place } from './member-pages';
+import { type Member } from '../../../shared/model/profile-queries';
 import { type Query } from '../../../shared/api/operations';
 
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
@@ -21,7 +22,7 @@ export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences
     'PATCH /audiences/{id}/members': (call) => take(false, call),
   };
 
-  async function take(full: boolean, { id, by, req: body, res }: At & { req: Request; res: Response }): Promise<void> {
+  async function take(full: boolean, { id, by, req: body }: At & { req: Request }) {
     const { data } = entries.get('audience', id);
     if (data.condition !== undefined) {
       throw new Problem(
@@ -39,7 +40,7 @@ export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) => withUpload(audience, added, taken));
       log.info({ audience: id, full, lines }, 'members.uploaded');
-      res.status(202).json({ upload: number, lines });
+      return { upload: number, lines };
     } finally {
       busy.delete(id);
     }
@@ -49,22 +50,20 @@ export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences
 interface ShowCall {
   id: string;
   query: Query<'GET /audiences/{id}/members'>;
-  res: Response;
 }
 
 /** Lists the members of a definition. */
 export function showMembers({ entries, members, profiles }: ControlContext, kind: Kind) {
-  return async ({ id, query: { limit, after, user }, res }: ShowCall): Promise<void> => {
+  return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;
-    const view = ({ since, ...member }: { since: number }) => ({ ...member, since: new Date(since).toISOString() });
+    const view = ({ since, ...member }: Member) => ({ ...member, since: new Date(since).toISOString() });
     if (user !== undefined) {
       const found = await members.find(definition, user);
-      res.json({ data: found ? [view(found)] : [], next: null });
-      return;
+      return { data: found ? [view(found)] : [], next: null };
     }
     const asked = { definition, limit, from: placeOf(after), expected: profiles.membersOf(definition) };
     const page = await members.page(asked);
-    res.json({ data: page.members.map(view), next: page.next ? nextOf(page.next) : null });
+    return { data: page.members.map(view), next: page.next ? nextOf(page.next) : null };
   };
 }
 
@@ -76,7 +75,7 @@ function placeOf(cursor: string | undefined): Place {
 }
 
 function nextOf({ partition, after }: Place): string {
-  return encodeCursor(partition, after === undefined ? FIRST : BEHIND + after);
+  return encodeCursor({ at: partition, id: after === undefined ? FIRST : BEHIND + after });
 }
 
 const FIRST = '-';

@@ -114,25 +114,31 @@ export function sourceOf({ id, name, source }: Audience | ComputedTrait, now: Da
 }
 
 /** @param destinations ids of the destinations connected to its source */
-export function definitionView({ version, data }: Entry<Audience | ComputedTrait>, destinations: string[]) {
-  const { id, name, key, source, sources, syncEveryMs, createdAt, updatedAt } = data;
-  const common = {
+export function audienceView({ version, data }: Entry<Audience>, destinations: string[]) {
+  return { ...commonView(data, destinations), condition: data.condition ?? null, ...changed(version, data) };
+}
+
+/** @param destinations ids of the destinations connected to its source */
+export function traitView({ version, data }: Entry<ComputedTrait>, destinations: string[]) {
+  const { compute, event, property = null, windowMs } = data;
+  const window = windowMs === undefined ? null : durationText(windowMs);
+  return { ...commonView(data, destinations), compute, event, property, window, ...changed(version, data) };
+}
+
+function commonView({ id, name, key, source, sources, syncEveryMs }: Audience | ComputedTrait, connected: string[]) {
+  return {
     id,
     name,
     key,
     source,
     sources: sources ?? null,
-    destinations,
+    destinations: connected,
     syncEvery: durationText(syncEveryMs),
   };
-  const own =
-    'compute' in data
-      ? {
-          ...{ compute: data.compute, event: data.event, property: data.property ?? null },
-          window: data.windowMs === undefined ? null : durationText(data.windowMs),
-        }
-      : { condition: data.condition ?? null };
-  return { ...common, ...own, version, createdAt, updatedAt };
+}
+
+function changed(version: number, { createdAt, updatedAt }: Audience | ComputedTrait) {
+  return { version, createdAt, updatedAt };
 }
 
 function begun(name: string, { id, source, now, history }: Making) {

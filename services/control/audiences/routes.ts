@@ -1,48 +1,61 @@
-import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
-import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
+import { type Query } from '../../../shared/api/operations';
+import { type Kinds } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../auth/identities';
-import { changeDefinition, connectedTo, createDefinition, removeDefinition } from './definition-entries';
+import { type At } from '../config/config-entries';
+import { type ControlContext } from '../context';
+import { type HandlersOf } from '../http/mount';
+import { pageOfEntries, type PageQuery, readPage } from '../http/paging';
 import {
+  changeDefinition,
+  connectedTo,
+  createDefinition,
+  isMessageSource,
+  removeDefinition,
+} from './definition-entries';
+import { showMembers, uploadHandlers } from './member-routes';
+import {
+  audienceView,
   createAudience,
   createTrait,
-  definitionView,
   type Made,
   type Making,
   patchAudience,
   patchTrait,
+  readPreview,
+  traitView,
 } from './model';
-import { type ControlContext } from '../context';
-import { type At } from '../config/config-entries';
-import { type HandlersOf } from '../http/mount';
-import { etag } from '../http/entry-patch';
-import { page, type PageQuery } from '../http/paging';
-import { pastHandlers, previewHandlers } from './preview-routes';
-import { showMembers, uploadHandlers } from './member-routes';
+import { listSyncs, sizesOf } from './store';
+
+const DAY_MS = 86_400_000;
+
+type Kind = 'audience' | 'computed_trait';
 
 /** The differences between the two kinds. */
-interface Rules<T extends Audience | ComputedTrait> {
-  kind: 'audience' | 'computed_trait';
-  create: (body: unknown, making: Making) => Made<T>;
-  patch: (before: T, connected: string[], patch: Json, making: Making) => Made<T>;
+interface Rules<K extends Kind, V> {
+  kind: K;
+  create: (body: unknown, making: Making) => Made<Kinds[K]>;
+  patch: (before: Kinds[K], connected: string[], patch: Json, making: Making) => Made<Kinds[K]>;
+  /** @param connected ids of the destinations connected to its source */
+  view: (entry: Entry<Kinds[K]>, connected: string[]) => V;
 }
 
 /** /api/v1/audiences */
 export function audienceHandlers(deps: ControlContext): HandlersOf<'audiences'> {
-  const { list, create, get, change, remove } = definitionHandlers<Audience>(deps, {
+  const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'audience',
     create: createAudience,
     patch: patchAudience,
+    view: audienceView,
   });
-  const { syncs, sizes } = pastHandlers(deps, 'audience');
   return {
     'GET /audiences': list,
     'POST /audiences': create,
     'GET /audiences/{id}': get,
     'PATCH /audiences/{id}': change,
     'DELETE /audiences/{id}': remove,
-    'GET /audiences/{id}/members': showMembers(deps, 'audience'),
+    'GET /audiences/{id}/members': members,
     'GET /audiences/{id}/syncs': syncs,
     'GET /audiences/{id}/sizes': sizes,
     ...uploadHandlers(deps),
@@ -52,64 +65,95 @@ export function audienceHandlers(deps: ControlContext): HandlersOf<'audiences'> 
 
 /** /api/v1/computed-traits */
 export function computedTraitHandlers(deps: ControlContext): HandlersOf<'computed-traits'> {
-  const { list, create, get, change, remove } = definitionHandlers<ComputedTrait>(deps, {
+  const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'computed_trait',
     create: createTrait,
     patch: patchTrait,
+    view: traitView,
   });
-  const { syncs, sizes } = pastHandlers(deps, 'computed_trait');
   return {
     'GET /computed-traits': list,
     'POST /computed-traits': create,
     'GET /computed-traits/{id}': get,
     'PATCH /computed-traits/{id}': change,
     'DELETE /computed-traits/{id}': remove,
-    'GET /computed-traits/{id}/members': showMembers(deps, 'computed_trait'),
+    'GET /computed-traits/{id}/members': members,
     'GET /computed-traits/{id}/syncs': syncs,
     'GET /computed-traits/{id}/sizes': sizes,
   };
 }
 
-type Changing = At & { body: Json | undefined; res: Response };
+type Changing = At & { body: Json | undefined };
 
-function definitionHandlers<T extends Audience | ComputedTrait>(
+function definitionHandlers<K extends Kind, V extends object>(
   deps: ControlContext,
-  { kind, create, patch }: Rules<T>,
+  { kind, create, patch, view }: Rules<K, V>,
 ) {
-  const { entries, log } = deps;
+  const { config, entries, profiles, log } = deps;
+  const shown = (entry: Entry<Kinds[K]>) => {
+    const { id, revision, source } = entry.data;
+    const { partitions: _, ...status } = profiles.of(id, revision);
+    return { ...view(entry, connectedTo(config, source)), status };
+  };
   return {
-    list: ({ query, res }: { query: PageQuery; res: Response }) => {
-      const { data, next } = page(entries.list(kind), query);
-      res.json({ data: data.map((entry) => view(deps, entry)), next });
-    },
-    create: async ({ body, by, path, res }: { body: Json | undefined; by: Actor; path: string; res: Response }) => {
-      const entry = await createDefinition<T>(deps, kind, by, (making) => create(body, making));
+    list: ({ query }: { query: PageQuery }) => pageOfEntries(entries.list(kind), query, shown),
+    create: async ({ body, by }: { body: Json | undefined; by: Actor }) => {
+      const entry = await createDefinition<Kinds[K]>(deps, kind, by, (making) => create(body, making));
       log.info({ [kind]: entry.data.id }, `${kind}.created`);
-      res.status(201).location(`${path}/${entry.data.id}`);
-      show(deps, res, entry);
+      return shown(entry);
     },
-    get: ({ id, res }: { id: string; res: Response }) => show(deps, res, entries.get(kind, id)),
+    get: ({ id }: { id: string }) => shown(entries.get(kind, id)),
     change: async (call: Changing) => {
-      const entry = await changeDefinition<T>(deps, kind, call, (before, connected, making) =>
+      const entry = await changeDefinition<Kinds[K]>(deps, kind, call, (before, connected, making) =>
         patch(before, connected, call.body ?? {}, making),
       );
       log.info({ [kind]: call.id, version: entry.version }, `${kind}.changed`);
-      show(deps, call.res, entry);
+      return shown(entry);
     },
     remove: async (call: Changing) => {
       await removeDefinition(deps, kind, call);
       log.info({ [kind]: call.id }, `${kind}.deleted`);
-      call.res.status(204).end();
+      return undefined;
+    },
+    members: showMembers(deps, kind),
+    ...pastHandlers(deps, kind),
+  };
+}
+
+type Preview = 'POST /audiences/preview' | 'GET /audiences/previews/{id}' | 'DELETE /audiences/previews/{id}';
+
+function previewHandlers({ config, previews }: ControlContext): Pick<HandlersOf<'audiences'>, Preview> {
+  return {
+    'POST /audiences/preview': ({ body }) => {
+      const asked = readPreview(body, { sourceExists: (id) => isMessageSource(config, id) });
+      const { condition, sources } = asked;
+      return previews.start({ condition, ...(sources && { sources }) });
+    },
+    'GET /audiences/previews/{id}': ({ id }) => previews.get(id),
+    'DELETE /audiences/previews/{id}': ({ id }) => {
+      previews.end(id);
+      return undefined;
     },
   };
 }
 
-function view({ config, profiles }: ControlContext, entry: Entry<Audience | ComputedTrait>) {
-  const { id, revision, source } = entry.data;
-  const { partitions: _, ...status } = profiles.of(id, revision);
-  return { ...definitionView(entry, connectedTo(config, source)), status };
-}
-
-function show(deps: ControlContext, res: Response, entry: Entry<Audience | ComputedTrait>): void {
-  res.set('ETag', etag(entry.version)).json(view(deps, entry));
+/** Lists `/syncs` and `/sizes` of audiences and of computed traits. */
+function pastHandlers({ entries, history, now }: ControlContext, kind: Kind) {
+  return {
+    syncs: ({ id: asked, query }: { id: string; query: PageQuery }) => {
+      const { id } = entries.get(kind, asked).data;
+      return readPage(query, {
+        read: ({ limit, after }) => history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
+        cursorOf: ({ bucket }) => ({ at: bucket, id }),
+        view: ({ bucket: _, at, ...sync }) => ({ at: new Date(at).toISOString(), ...sync }),
+      });
+    },
+    sizes: async ({ id: asked, query }: { id: string; query: Query<'GET /audiences/{id}/sizes'> }) => {
+      const { id } = entries.get(kind, asked).data;
+      const { from, to = now().getTime() } = query;
+      const span = { fromMs: from ?? to - DAY_MS, toMs: to };
+      const sizes = await history.ask((database) => sizesOf(database, id, span));
+      return { data: sizes.map(({ at, members }) => ({ at: new Date(at).toISOString(), members })) };
+    },
+  };
 }

@@ -1,4 +1,12 @@
-import { type ConfigRecord, type Role } from '../../../shared/model/config';
+import { randomInt } from 'node:crypto';
+import { type Response } from 'express';
+import { type AuditKind } from '../../../shared/api/audit';
+import { type Act } from '../../../shared/api/operation';
+import { messageOf } from '../../../shared/service/errors';
+import { type Actor } from '../auth/identities';
+import { type ControlContext } from '../context';
+import { Problem } from '../http/problem';
+import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type AuditNote, type Change } from './model';
@@ -10,7 +18,7 @@ import { type Database } from '../history/database';
  */
 
 export interface AuditRow extends AuditNote {
-  kind: string;
+  kind: AuditKind;
   entry: string;
   version: number;
   /** ms since 1970 */
@@ -22,7 +30,7 @@ export function parseNote(record: OpenRecord): AuditRow | 'skip' | undefined {
   const note = record.headers[NOTE_HEADER];
   if (!note || !record.value) return 'skip';
   try {
-    const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord;
+    const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
     return { ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs };
   } catch {
     return undefined;
@@ -80,4 +88,35 @@ export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>)
 function positionOf(after: { at: number; id: string } | undefined) {
   const [, entry, version] = /^(.+)\.(\d+)$/.exec(after?.id ?? '') ?? [];
   return [after?.at ?? null, entry ?? null, version === undefined ? null : Number(version)] as const;
+}
+
+export type AuditContext = Pick<ControlContext, 'history' | 'log' | 'now'>;
+
+/** 504: the test was sent, but no result arrived. */
+const isDone = (status: number) => status < 400 || status === 504;
+
+/**
+ * Writes a row of the audit trail for a successful operation that changes no entry of `config` (`act` in the table).
+ * The row is only in the history's database; while that is away, the log contains it. Call it when the handler has ended,
+ * not when the response was sent: a client may close the connection earlier.
+ * @param failure the error of the handler
+ */
+export function auditAction(
+  { kind, action, entry: fixed }: Act,
+  { id, by, res }: { id: string; by: Actor | undefined; res: Response },
+  { history, log, now }: AuditContext,
+  failure?: unknown,
+): void {
+  const status = failure === undefined ? res.statusCode : failure instanceof Problem ? failure.status : 500;
+  if (!by || !isDone(status)) return;
+  const made = res.get('location')?.split('/').at(-1);
+  const entry = fixed ?? (id === '' ? (made ?? by.id) : id);
+  // Acts have no versions. A random one makes the row unique.
+  const version = randomInt(2 ** 31);
+  const row = { kind, action, entry, by, name: entry, changes: [], version, at: now().getTime() };
+  history
+    .ask((database) => recordAudit(database, [row]))
+    .catch((error: unknown) => {
+      log.warn({ kind, action, entry, by: by.id, reason: messageOf(error) }, 'audit.not_recorded');
+    });
 }

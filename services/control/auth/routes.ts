@@ -15,22 +15,21 @@ const NOT_WRITTEN =
 export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'session'> {
   return {
     'POST /session': (call) => begin(access, now(), call),
-    'GET /session': ({ identity, req, res }) => {
+    'GET /session': ({ identity, req }) => {
       // A bearer token takes precedence over the cookie.
       const session = req.get('authorization') === undefined ? sessionOf(access, req) : undefined;
-      res.json(view(identity, session?.until ?? identity.expiresAt ?? null));
+      return view(identity, session?.until ?? identity.expiresAt ?? null);
     },
     'DELETE /session': async ({ req, res }) => {
       const session = sessionOf(access, req);
       const isWritten = !session || (await access.sessions.end(session));
       res.clearCookie(sessionCookie(req), cookieOptions(req));
       if (!isWritten) throw new Problem('unavailable', NOT_WRITTEN, { headers: { 'Retry-After': '2' } });
-      res.status(204).end();
     },
   };
 }
 
-function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
+function begin(access: Access, now: Date, call: Call<'POST /session'>) {
   const { req, res } = call;
   const host = req.get('host');
   // A page of another host must not log its visitors in to a session that it chooses.
@@ -46,7 +45,7 @@ function begin(access: Access, now: Date, call: Call<'POST /session'>): void {
   const until = Math.min(now.getTime() + SESSION_MS, identity.expiresAt ?? Infinity);
   const cookie = access.sessions.begin({ token: identity.actor.id, mark: identity.mark, host, until });
   res.cookie(sessionCookie(req), cookie, { ...cookieOptions(req), maxAge: until - now.getTime() });
-  res.json(view(identity, until));
+  return view(identity, until);
 }
 
 function cookieOptions(req: Request) {
@@ -54,5 +53,11 @@ function cookieOptions(req: Request) {
 }
 
 function view({ actor: { id, name, role }, rights }: Identity, until: number | null) {
-  return { id, name, role, rights: rights ?? null, expiresAt: until === null ? null : new Date(until).toISOString() };
+  return {
+    id,
+    name,
+    role,
+    rights: rights ? [...rights] : null,
+    expiresAt: until === null ? null : new Date(until).toISOString(),
+  };
 }

@@ -1,5 +1,10 @@
+import { type Encryptor } from '../../../shared/config/encryption';
+import { newSystemEntry } from '../../../shared/config/key-check';
+import { type Kind, SYSTEM_ID } from '../../../shared/model/config';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
 import { type Write } from '../../../shared/config/writer';
-import { type ConfigReader, type Entry } from '../../../shared/config/types';
+import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
 import { type ConfigWriter } from '../../../shared/config/writer';
 import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { Problem } from '../http/problem';
@@ -95,5 +100,27 @@ function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiK
       return config.audience(id);
     case 'computed_trait':
       return config.computedTrait(id);
+  }
+}
+
+const KINDS: readonly Kind[] = ['source', 'destination', 'token', 'audience', 'computed_trait', 'system'];
+
+/**
+ * Writes the entry with the format of `config` if `config` is empty, since no older process can be in use then. A
+ * system with entries gets it by `config reseal`, once every process reads the new format.
+ */
+export async function markNewSystem(options: {
+  config: Pick<ConfigView, 'list'>;
+  writer: Pick<ConfigWriter, 'write'>;
+  encryptor: Encryptor;
+  log: Log;
+}): Promise<void> {
+  const { config, writer, encryptor, log } = options;
+  if (KINDS.some((kind) => config.list(kind).length > 0)) return;
+  try {
+    // If another control process was first, its entry is equally valid.
+    await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'config.not_marked');
   }
 }

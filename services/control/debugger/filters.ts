@@ -3,6 +3,7 @@ import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
+import { type ControlContext } from '../context';
 import { type Entry } from './buffer';
 import { parseBody } from '../http/validate';
 import { trialBody } from '../../../shared/api/events';
@@ -78,4 +79,14 @@ function resultOf(entry: Entry, message: Message, outcome: Outcome, reason: stri
     outcome,
     reason,
   };
+}
+
+/** Tries a filter on the newest events of these sources, or of all. */
+export function tryOnEvents(
+  { events }: Pick<ControlContext, 'events'>,
+  { filter, sources, limit }: { filter: string; sources?: readonly string[] | undefined; limit: number },
+) {
+  const found = (sources ?? [undefined]).flatMap((source) => events.ring.newest({ source, accepted: true }, { limit }));
+  const entries = found.sort((a, b) => b.order - a.order).slice(0, limit);
+  return tryFilter({ filter, entries, clock: () => performance.now() });
 }

@@ -1,22 +1,26 @@
 import { type ControlContext } from '../context';
-import { showEvent } from './explain';
 import { type HandlersOf } from '../http/mount';
+import { pageOf } from '../http/paging';
+import { showEvent } from './events';
+import { readTrial, tryOnEvents } from './filters';
 
 /** /api/v1/events */
 export function eventHandlers({ events, config }: ControlContext): HandlersOf<'events'> {
   return {
-    'GET /events': ({ query: { limit, after, ...filter }, res }) => {
-      const found = events.ring.newest(filter, { limit: limit + 1, before: after });
-      const entries = found.slice(0, limit);
-      res.json({
-        data: entries.map((entry) => showEvent(entry, config)),
-        next: found.length > limit ? (entries.at(-1)?.id ?? null) : null,
-      });
-    },
+    'GET /events': ({ query: { limit, after, ...filter } }) =>
+      pageOf(events.ring.newest(filter, { limit: limit + 1, before: after }), limit, {
+        nextOf: ({ id }) => id,
+        view: (entry) => showEvent(entry, config),
+      }),
     'GET /events/stream': ({ query: filter, by, stillAllowed, req, res }) => {
       const seen = req.get('last-event-id');
       const first = seen === undefined ? [] : events.ring.since(seen, filter);
       events.streams.open(res, filter, first, { token: by.id, stillAllowed });
     },
   };
+}
+
+/** /api/v1/filters */
+export function filterHandlers(deps: ControlContext): HandlersOf<'filters'> {
+  return { 'POST /filters/try': ({ body }) => tryOnEvents(deps, readTrial(body)) };
 }

@@ -5,7 +5,7 @@ import { type ControlContext } from '../context';
 import { type Deletion, getDeletion, listDeletions } from './store';
 import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/paging';
+import { readPage } from '../http/paging';
 
 /** Messages in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;
@@ -14,22 +14,17 @@ const CHUNK = 2_000;
 export function deletionHandlers(deps: ControlContext): HandlersOf<'deletions'> {
   const { history } = deps;
   return {
-    'GET /deletions': async ({ query: { limit, after }, res }) => {
-      const page = { limit: limit + 1, after: decodeCursor(after) };
-      const found = await history.ask((database) => listDeletions(database, page));
-      const data = found.slice(0, limit);
-      const last = data.at(-1);
-      const next = found.length > limit && last ? encodeCursor(last.at, last.id) : null;
-      res.json({ data: data.map(deletionListView), next });
-    },
-    'POST /deletions': async ({ body, path, res }) => {
-      const deletion = await deleteUsers(deps, body);
-      res.status(202).location(`${path}/${deletion.id}`).json(deletionView(deletion));
-    },
-    'GET /deletions/{id}': async ({ id, res }) => {
+    'GET /deletions': ({ query }) =>
+      readPage(query, {
+        read: (page) => history.ask((database) => listDeletions(database, page)),
+        cursorOf: ({ at, id }) => ({ at, id }),
+        view: deletionListView,
+      }),
+    'POST /deletions': async ({ body }) => deletionView(await deleteUsers(deps, body)),
+    'GET /deletions/{id}': async ({ id }) => {
       const found = await history.ask((database) => getDeletion(database, id));
       if (!found) throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
-      res.json(deletionView(found));
+      return deletionView(found);
     },
   };
 }

@@ -78,7 +78,7 @@ function requestHeaders(row: DeliveryRow, destination: Destination | undefined) 
     const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
     const own = Object.keys(webhook?.headers ?? {}).map((name) => [name.toLowerCase(), MASKED]);
     return {
-      rebuilt: true,
+      rebuilt: true as const,
       headers: { ...always, 'webhook-timestamp': MASKED, traceparent: MASKED, ...signed, ...fromEntries(own) },
     };
   };

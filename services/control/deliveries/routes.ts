@@ -6,7 +6,7 @@ import { type ControlContext } from '../context';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
-import { decodeCursor, encodeCursor } from '../http/paging';
+import { readPage } from '../http/paging';
 import { heldDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/scope';
 import { openWebhooks } from '../destinations/webhooks';
@@ -14,23 +14,17 @@ import { openWebhooks } from '../destinations/webhooks';
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
   return {
-    'GET /deliveries': async ({ query, res }) => {
-      const cursor = decodeCursor(query.after);
-      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      // One more row shows whether there is a next page.
-      const page = { limit: query.limit + 1, after };
-      const found = await deps.history.ask((database) => listDeliveries(database, filterOf(query), page));
-      const rows = found.slice(0, query.limit);
-      const last = rows.at(-1);
-      const next = found.length > rows.length && last ? encodeCursor(last.acceptedAt, last.id) : null;
-      res.json({ data: rows.map(deliveryView), next });
-    },
-    'GET /deliveries/{id}': async ({ id, by, res }) => {
-      res.json(await showDelivery(deps, id, seesSecrets(by)));
-    },
-    'POST /deliveries/{id}/replay': async ({ id, res }) => {
-      res.status(202).json(await replayDelivery(deps, id));
-    },
+    'GET /deliveries': ({ query }) =>
+      readPage(query, {
+        read: ({ limit, after: cursor }) => {
+          const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
+          return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
+        },
+        cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
+        view: deliveryView,
+      }),
+    'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
+    'POST /deliveries/{id}/replay': ({ id }) => replayDelivery(deps, id),
   };
 }
 
@@ -55,7 +49,7 @@ async function replayDelivery(deps: ControlContext, id: string) {
   const replay = Math.max(0, row.replay) + 1;
   await producer.send(replayRecords(candidate, replay, { nowMs, windowMs }));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
-  return { id, replay, status: 'waiting' };
+  return { id, replay, status: 'waiting' as const };
 }
 
 async function showDelivery(deps: ControlContext, id: string, withAddresses: boolean) {

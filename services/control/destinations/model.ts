@@ -3,14 +3,14 @@ import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
-import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { DEFAULT_SHARDS, type Destination, type EncryptedSecrets } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { type FieldError, pointer } from '../http/problem';
+import { type FieldError, pointer, Problem } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
-import { parseBody } from '../http/validate';
+import { invalidFields, parseBody } from '../http/validate';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
-import { secretsNow } from './secrets';
+import { rotateSecretBody } from '../../../shared/api/webhooks';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 
 /**
@@ -124,7 +124,7 @@ export function destinationView(
   seesSecrets: boolean,
 ) {
   const secrets = secretsNow(data.secrets, now);
-  const time = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  const time = (ms = 0) => new Date(ms).toISOString();
   return {
     id: data.id,
     name: data.name,
@@ -136,7 +136,7 @@ export function destinationView(
     webhooks: openWebhooks(data, encryptor).map(({ sealed, url }) => ({
       id: sealed.id,
       url: seesSecrets ? (url ?? null) : sealed.origin,
-      headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true }])),
+      headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true as const }])),
     })),
     hasSharedSecret: secrets !== undefined,
     secretRotation: secrets?.previous
@@ -150,5 +150,53 @@ export function destinationView(
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,
+  };
+}
+
+/** Returns the secrets without expired ones. */
+export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
+  if (!secrets?.previous || now.getTime() < (secrets.overlapUntil ?? 0)) return secrets;
+  return { current: secrets.current };
+}
+
+export interface Rotated {
+  destination: Destination;
+  /** the new secret if Waypost generated it; shown only once */
+  generated: string | undefined;
+}
+
+/**
+ * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature` holds one signature,
+ * and changes at `switchAt`, by default the end of the overlap.
+ * @param made.secret a new random secret, used if the body contains none
+ * @throws Problem `invalid_fields`, or `conflict` during the overlap of another rotation: there is no room for a third
+ * secret, and receivers that still use the first would be cut off without notice
+ */
+export function rotateSecret(
+  destination: Destination,
+  body: unknown,
+  made: { secret: string; now: Date; encryptor: Encryptor },
+): Rotated {
+  const { now, encryptor } = made;
+  const fields = parseBody(rotateSecretBody, body);
+  const before = secretsNow(destination.secrets, now);
+  if (before?.previous && fields.overlap > 0) {
+    throw new Problem(
+      'conflict',
+      `A rotation is in progress until ${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
+    );
+  }
+  const overlapUntil = now.getTime() + fields.overlap;
+  const switchAt = fields.switchAt === undefined ? overlapUntil : Date.parse(fields.switchAt);
+  if (switchAt > overlapUntil) {
+    const detail = 'must not be after the end of the overlap, when the old secret expires';
+    throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
+  }
+  const current = encryptor.encrypt(fields.sharedSecret ?? made.secret, destination.id);
+  const secrets: EncryptedSecrets =
+    before && fields.overlap > 0 ? { current, previous: before.current, overlapUntil, switchAt } : { current };
+  return {
+    destination: { ...destination, secrets, updatedAt: now.toISOString() },
+    generated: fields.sharedSecret === undefined ? made.secret : undefined,
   };
 }

@@ -1,4 +1,3 @@
-import { type Response } from 'express';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
@@ -6,14 +5,12 @@ import { Problem } from '../http/problem';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
 import { type ControlContext } from '../context';
-import { createDestination, destinationView, type Making, patchDestination } from './model';
+import { createDestination, destinationView, type Making, patchDestination, rotateSecret } from './model';
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag } from '../http/entry-patch';
-import { page } from '../http/paging';
-import { rotateSecret } from './secrets';
-import { tried } from '../debugger/filter-routes';
+import { pageOfEntries } from '../http/paging';
+import { tryOnEvents } from '../debugger/filters';
 import { z } from 'zod';
 import { destinationBody } from '../../../shared/api/destinations';
 
@@ -23,45 +20,42 @@ const LOOKED_AT = 200;
 /** /api/v1/destinations */
 export function destinationHandlers(deps: ControlContext): HandlersOf<'destinations'> {
   const { entries } = deps;
+  const view = (by: Actor, entry: Entry<Destination>) =>
+    destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
   return {
-    'GET /destinations': ({ query, by, res }) => {
+    'GET /destinations': ({ query, by }) => {
       const listed = entries.list('destination').filter(({ data }) => data.id !== ALERTS_ID);
-      const { data, next } = page(listed, query);
-      res.json({
-        data: data.map((entry) => destinationView(entry, making(deps, entry.data.id), seesSecrets(by))),
-        next,
-      });
+      return pageOfEntries(listed, query, (entry) => view(by, entry));
     },
-    'POST /destinations': async (call) => {
+    'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
-      const entry = await entries.create('destination', call.by, () => createDestination(call.body, making(deps, id)));
+      const entry = await entries.create('destination', by, () => createDestination(body, making(deps, id)));
       deps.log.info({ destination: id }, 'destination.created');
-      call.res.status(201).location(`${call.path}/${id}`);
-      show(deps, call, entry);
+      return view(by, entry);
     },
-    'GET /destinations/{id}': (call) => show(deps, call, entries.get('destination', own(call).id)),
+    'GET /destinations/{id}': (call) => view(call.by, entries.get('destination', own(call).id)),
     'PATCH /destinations/{id}': async (call) => {
       const { id, body: patch = {} } = own(call);
       const entry = await entries.change('destination', call, (before) =>
         patchDestination(before, patch, making(deps, id)),
       );
       deps.log.info({ destination: id, version: entry.version }, 'destination.changed');
-      show(deps, call, entry);
+      return view(call.by, entry);
     },
     'DELETE /destinations/{id}': async (call) => {
       await entries.remove('destination', own(call));
       deps.log.info({ destination: call.id }, 'destination.deleted');
-      call.res.status(204).end();
     },
-    'POST /destinations/{id}/rotate-secret': (call) => rotate(deps, own(call)),
+    'POST /destinations/{id}/rotate-secret': async (call) => {
+      const { entry, generated } = await rotate(deps, own(call));
+      // A generated secret is shown in this response and never again.
+      return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
+    },
     'GET /destinations/{id}/filter': (call) => {
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
-      call.res.json(tried(deps, { filter, sources, limit: LOOKED_AT }));
+      return tryOnEvents(deps, { filter, sources, limit: LOOKED_AT });
     },
-    'POST /destinations/{id}/test': async (call) => {
-      const to = entries.get('destination', own(call).id).data;
-      call.res.json(await deps.tests.send(to, call.body));
-    },
+    'POST /destinations/{id}/test': (call) => deps.tests.send(entries.get('destination', own(call).id).data, call.body),
   };
 }
 
@@ -71,7 +65,7 @@ function own<C extends { id: string }>(call: C): C {
   throw new Problem('not_found', 'Unknown destination "alerts". Use /alerts');
 }
 
-async function rotate(deps: ControlContext, call: At & { body: Json | undefined; res: Response }): Promise<void> {
+async function rotate(deps: ControlContext, call: At & { body: Json | undefined }) {
   const made = { secret: newSharedSecret(), now: deps.now(), encryptor: deps.encryptor };
   let generated: string | undefined;
   const entry = await deps.entries.change('destination', call, (before) => {
@@ -80,18 +74,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined;
     return rotated.destination;
   });
   deps.log.info({ destination: call.id }, 'destination.secret_rotated');
-  show(deps, call, entry, generated);
-}
-
-/** @param sharedSecret a generated one: shown in this response and never again */
-function show(
-  deps: ControlContext,
-  { res, by }: { res: Response; by: Actor },
-  entry: Entry<Destination>,
-  sharedSecret?: string,
-): void {
-  const view = destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
-  res.set('ETag', etag(entry.version)).json({ ...view, ...(sharedSecret !== undefined && { sharedSecret }) });
+  return { entry, generated };
 }
 
 function making({ encryptor, config, now }: ControlContext, id: string): Making {
@@ -118,5 +101,5 @@ export function catalogHandlers(): HandlersOf<'catalog'> {
     ],
     next: null,
   };
-  return { 'GET /catalog': ({ res }) => void res.json(catalog) };
+  return { 'GET /catalog': () => catalog };
 }

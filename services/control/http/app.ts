@@ -11,8 +11,7 @@ import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
 import { deletionHandlers } from '../deletions/routes';
 import { deliveryHandlers } from '../deliveries/routes';
 import { catalogHandlers, destinationHandlers } from '../destinations/routes';
-import { eventHandlers } from '../debugger/routes';
-import { filterHandlers } from '../debugger/filter-routes';
+import { eventHandlers, filterHandlers } from '../debugger/routes';
 import { overviewHandlers } from '../overview/routes';
 import { replayHandlers } from '../replays/routes';
 import { sessionHandlers } from '../auth/routes';
@@ -65,13 +64,13 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
 
 /** /api/v1/about: what clients need to know about this installation. */
 function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
-  return { 'GET /about': ({ res }) => void res.json({ ingest }) };
+  return { 'GET /about': () => ({ ingest }) };
 }
 
 /** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */
 function openApiHandlers(): HandlersOf<'openapi.json'> {
-  const text = JSON.stringify(openApi());
-  return { 'GET /openapi.json': ({ res }) => void res.type('json').send(text) };
+  const document = openApi();
+  return { 'GET /openapi.json': () => document };
 }
 
 /** 180 days, without subdomains. Browsers ignore it over plain http. */

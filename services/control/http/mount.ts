@@ -2,19 +2,22 @@ import { type Request, type RequestHandler, type Response } from 'express';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { methodNotAllowed, noSuchPath, Problem } from './problem';
-import { type AuditContext, auditAction } from '../audit/audit-actions';
+import { type AuditContext, auditAction } from '../audit/store';
 import { type Access, credentialsOf, identify } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
 import { parseQuery } from './validate';
 import { type ACCESS, hasRight, mayAct, type Method, type OperationId, rightsFor } from '../../../shared/api/access';
-import { operationOf, type Query } from '../../../shared/api/operations';
+import { operationOf, type Operations, type Query, type StreamId } from '../../../shared/api/operations';
 import { readJson } from './json-body';
-import { findPath, isApi, type Path } from './paths';
+import { BASE, findPath, isApi, type Path } from './paths';
+import { etag } from './entry-patch';
+import { type Operation } from '../../../shared/api/operation';
 
 /**
  * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token
  * (401), its role and rights (403), the body (400, 413), the fields for administrators (403), the query (422), and then
- * calls the handler. Nothing outside the table is served below `/api`.
+ * calls the handler, whose result it sends with the status and the headers of the table. Nothing outside the table is
+ * served below `/api`.
  */
 
 type Open<Id extends OperationId> = (typeof ACCESS)[Id] extends { role: 'none' } ? true : false;
@@ -23,8 +26,6 @@ type Open<Id extends OperationId> = (typeof ACCESS)[Id] extends { role: 'none' }
 export interface Call<Id extends OperationId = OperationId> {
   /** `{id}` of the path; empty if the path has none */
   id: string;
-  /** path of the request, without the query */
-  path: string;
   query: Query<Id>;
   /** undefined if the request has no body, or the operation has no `body` in the table: then it is not read */
   body: Json | undefined;
@@ -34,11 +35,15 @@ export interface Call<Id extends OperationId = OperationId> {
   identity: Open<Id> extends true ? undefined : Identity;
   /** For a long response: false once the token or the session has ended, or lost the right. */
   stillAllowed: () => boolean;
+  /** for headers, cookies and streams; `mount` sends the response */
   req: Request;
   res: Response;
 }
 
-type Handler<Id extends OperationId> = (call: Call<Id>) => void | Promise<void>;
+/** Returns the body of the response; undefined for an operation without one, and for a stream. */
+export type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Id> | Promise<Answer<Id>>;
+type Answer<Id extends OperationId> = Id extends StreamId ? undefined : Operations[Id]['answer'];
+
 /** One handler for each operation: a missing one does not compile. */
 export type Handlers = { [Id in OperationId]: Handler<Id> };
 /** The handlers of all paths of a resource; a superfluous one does not compile either. */
@@ -67,7 +72,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
   };
 
   async function serve(operation: OperationId, id: string, { req, res }: { req: Request; res: Response }) {
-    const { role, adminFields = [], body: takes, query: parameters, act } = operationOf(operation);
+    const { role, adminFields = [], body: takes, query: parameters, act, stream } = operationOf(operation);
     const allow = (): Identity | undefined => {
       if (role === 'none') return undefined;
       const identity = identify(access, req, deps.now().getTime());
@@ -79,20 +84,33 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     const body = takes && (await readJson(req, res, role === 'none'));
     if (identity) requireFields(adminFields, body, identity);
     const query = parameters && parseQuery(parameters, req.query);
-    const [path = ''] = req.url.split('?', 1);
     const stillAllowed = () => isAllowed(allow, identity);
     const ifMatch = req.get('if-match');
-    const call = { id, path, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
+    const call = { id, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
     // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from it.
-    const handle = handlers[operation] as (call: object) => void | Promise<void>;
+    const handle = handlers[operation] as (call: object) => Promise<object | undefined>;
     try {
-      await handle(call);
+      const body = await handle(call);
+      if (!stream) respond(res, operationOf(operation), body);
       if (act) auditAction(act, call, deps);
     } catch (error) {
       if (act) auditAction(act, call, deps, error);
       throw error;
     }
   }
+}
+
+/** An entry has a version, which is its entity tag. */
+function respond(
+  res: Response,
+  { ok: [status, name], location }: Operation,
+  answer: { id?: unknown; version?: unknown } = {},
+) {
+  res.status(status);
+  if (location !== undefined) res.location(BASE + location.replace('{id}', String(answer.id)));
+  if (typeof answer.version === 'number') res.set('ETag', etag(answer.version));
+  if (name === undefined) res.end();
+  else res.json(answer);
 }
 
 /** HEAD is handled as GET without a body. A stream would never end. */

@@ -5,7 +5,7 @@ import { SESSION_COOKIE, TLS_SESSION_COOKIE } from '../auth/authenticate';
 
 /** Builds the OpenAPI 3.1 document of the control API from the schemas that validate the bodies. */
 
-export function openApi(): object {
+export function openApi() {
   const paths: Record<string, Record<string, object>> = {};
   for (const id of OPERATION_IDS) {
     const [method = '', path = ''] = id.split(' ');

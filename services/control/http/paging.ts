@@ -5,7 +5,7 @@ import { hasNul } from './validate';
 
 /** Pages of lists, and the cursors between them. */
 
-export interface Page<T> {
+interface Page<T> {
   data: T[];
   /** value for `after`; null at the end */
   next: string | null;
@@ -14,11 +14,28 @@ export interface Page<T> {
 export type PageQuery = z.output<typeof pageParameters>;
 
 /** Returns a page of entries ordered by id, which is the order of creation. */
-export function page<T extends { data: { id: string } }>(entries: readonly T[], { limit, after }: PageQuery): Page<T> {
+export function pageOfEntries<T extends { data: { id: string } }, V>(
+  entries: readonly T[],
+  { limit, after }: PageQuery,
+  view: (entry: T) => V,
+): Page<V> {
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
   const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
-  const data = rest.slice(0, limit);
-  return { data, next: rest.length > limit ? (data.at(-1)?.data.id ?? null) : null };
+  return pageOf(rest, limit, { nextOf: ({ data }) => data.id, view });
+}
+
+/**
+ * Returns a page of a list.
+ * @param found from the first item of the page; one more than the limit shows that there is a next page
+ */
+export function pageOf<T, V>(
+  found: readonly T[],
+  limit: number,
+  { nextOf, view }: { nextOf: (last: T) => string; view: (item: T) => V },
+): Page<V> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { data: items.map(view), next: found.length > limit && last !== undefined ? nextOf(last) : null };
 }
 
 interface Cursor {
@@ -27,8 +44,28 @@ interface Cursor {
   id: string;
 }
 
+/**
+ * Reads a page of a list in the database, ordered by time and id.
+ * @throws Problem `invalid_fields` for an `after` that is no cursor
+ */
+export async function readPage<T, V>(
+  { limit, after }: PageQuery,
+  {
+    read,
+    cursorOf,
+    view,
+  }: {
+    read: (page: { limit: number; after: Cursor | undefined }) => Promise<readonly T[]>;
+    cursorOf: (row: T) => Cursor;
+    view: (row: T) => V;
+  },
+): Promise<Page<V>> {
+  const found = await read({ limit: limit + 1, after: decodeCursor(after) });
+  return pageOf(found, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
+}
+
 /** Returns `next` of a list ordered by time and id, which clients pass as `after`. */
-export function encodeCursor(at: number, id: string): string {
+export function encodeCursor({ at, id }: Cursor): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
@@ -36,7 +73,7 @@ export function encodeCursor(at: number, id: string): string {
  * Reads a cursor of a list in the database.
  * @throws Problem `invalid_fields`
  */
-export function decodeCursor(after: string | undefined): Cursor | undefined {
+function decodeCursor(after: string | undefined): Cursor | undefined {
   const cursor = decodeAnyCursor(after);
   if (hasNul(cursor?.id)) throw badCursor();
   return cursor;

@@ -41,7 +41,13 @@ export function overviewOf(destinations: readonly Destination[], { counts, open,
       retrying: underWay('retrying'),
       circuits: circuits
         .filter((circuit) => circuit.destination === id)
-        .map(({ url, origin, state, why, at }) => ({ url, origin, state, why, at: new Date(at).toISOString() })),
+        .map(({ url, origin, why, at }) => ({
+          url,
+          origin,
+          state: 'open' as const,
+          why,
+          at: new Date(at).toISOString(),
+        })),
     };
   });
 }

@@ -10,7 +10,7 @@ import { overviewOf, seriesOf, spanOf } from './model';
 export function overviewHandlers({ config, history, kafka, limited, now }: ControlContext): HandlersOf<'overview'> {
   const calls = new CallCounts(kafka, limited);
   return {
-    'GET /overview': async ({ query: { since, destination }, res }) => {
+    'GET /overview': async ({ query: { since, destination } }) => {
       const { sinceMs, stepMs } = spanOf(since, now().getTime());
       const [counts, steps, open, circuits] = await history.ask((database) =>
         Promise.all([
@@ -21,23 +21,23 @@ export function overviewHandlers({ config, history, kafka, limited, now }: Contr
         ]),
       );
       const destinations = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
-      res.json({
+      return {
         since: new Date(sinceMs).toISOString(),
         stepSeconds: stepMs / 1_000,
         data: overviewOf(destinations, { counts, open, circuits }),
         series: seriesOf(steps),
-      });
+      };
     },
-    'GET /overview/calls': async ({ query: { since }, identity: { rights }, res }) => {
+    'GET /overview/calls': async ({ query: { since }, identity: { rights } }) => {
       const nowMs = now().getTime();
       const span = spanOf(since, nowMs);
       const series = await calls.count(span, nowMs);
-      res.json({
+      return {
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,
         series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
         ...(hasRight(rights, 'sources:read') && { limitedBySource: limited.bySource(span.sinceMs, nowMs) }),
-      });
+      };
     },
   };
 }

@@ -7,7 +7,6 @@ import { mergePatch } from '../http/entry-patch';
 import { parseBody } from '../http/validate';
 import { durationText } from '../../../shared/api/fields';
 import { type EventName } from './store';
-import { type OpenKey } from './write-keys';
 import { rotateKeyBody, sourceBody } from '../../../shared/api/sources';
 
 /** Validates changes of a source, and builds its API view. Pure: ids, keys and the time are arguments. */
@@ -73,6 +72,9 @@ export function rotateKey(source: Source, body: unknown, made: { key: WriteKey; 
   }
   return { ...source, writeKeys: [made.key, ...old], updatedAt: made.now.toISOString() };
 }
+
+/** @returns undefined if no key of the ring decrypts it */
+type OpenKey = (key: WriteKey, sourceId: string) => string | undefined;
 
 /** @param open decrypts keys; without it the keys are left out */
 export function sourceView({ version, data }: Entry<Source>, now: Date, open: OpenKey | undefined) {

@@ -1,64 +1,65 @@
-import { type Response } from 'express';
-import { type Entry } from '../../../shared/config/types';
-import { type Source } from '../../../shared/model/config';
-import { Problem } from '../http/problem';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/write-keys';
+import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
+import { newId, newWriteKey } from '../config/ids';
 import { type ControlContext } from '../context';
-import { listEventNames } from './store';
-import { newId } from '../config/ids';
 import { type HandlersOf } from '../http/mount';
-import { etag } from '../http/entry-patch';
-import { page } from '../http/paging';
+import { pageOfEntries } from '../http/paging';
+import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
-import { keyOpener, makeWriteKey } from './write-keys';
+import { listEventNames } from './store';
 
 /** /api/v1/sources */
 export function sourceHandlers(deps: ControlContext): HandlersOf<'sources'> {
   const { config, entries, history, encryptor, seen, now, log } = deps;
-  const openKey = keyOpener(encryptor);
+  const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);
   const view = (by: Actor, entry: Entry<Source>) => sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
-  const show = ({ res, by }: { res: Response; by: Actor }, entry: Entry<Source>) =>
-    void res.set('ETag', etag(entry.version)).json(view(by, entry));
   return {
-    'GET /sources': ({ query, by, res }) => {
-      const { data, next } = page(entries.list('source'), query);
-      res.json({ data: data.map((entry) => view(by, entry)), next });
-    },
-    'POST /sources': async (call) => {
+    'GET /sources': ({ query, by }) => pageOfEntries(entries.list('source'), query, (entry) => view(by, entry)),
+    'POST /sources': async ({ body, by }) => {
       const id = newId('src', now());
       const made = { id, key: makeWriteKey(id, config, encryptor), now: now() };
-      const entry = await entries.create('source', call.by, () => createSource(call.body, made));
+      const entry = await entries.create('source', by, () => createSource(body, made));
       log.info({ source: id }, 'source.created');
-      call.res.status(201).location(`${call.path}/${id}`);
-      show(call, entry);
+      return view(by, entry);
     },
-    'GET /sources/{id}': (call) => show(call, entries.get('source', call.id)),
+    'GET /sources/{id}': ({ id, by }) => view(by, entries.get('source', id)),
     'PATCH /sources/{id}': async (call) => {
       const entry = await entries.change('source', call, (source) => patchSource(source, call.body ?? {}, now()));
       log.info({ source: call.id, version: entry.version }, 'source.changed');
-      show(call, entry);
+      return view(call.by, entry);
     },
     'DELETE /sources/{id}': async (call) => {
       requireOwn(entries.get('source', call.id).data);
       await entries.remove('source', call);
       log.info({ source: call.id }, 'source.deleted');
-      call.res.status(204).end();
     },
-    'GET /sources/{id}/events': async ({ id, res }) => {
+    'GET /sources/{id}/events': async ({ id }) => {
       const { data } = entries.get('source', id);
       // Includes the most recent counts.
       await seen.write();
-      res.json({ data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))) });
+      return { data: eventsView(data, await history.ask((database) => listEventNames(database, data.id))) };
     },
     'POST /sources/{id}/rotate-key': async (call) => {
       const made = { key: makeWriteKey(call.id, config, encryptor), now: now() };
       requireOwn(entries.get('source', call.id).data);
       const entry = await entries.change('source', call, (source) => rotateKey(source, call.body, made));
       log.info({ source: call.id }, 'source.key_rotated');
-      show(call, entry);
+      return view(call.by, entry);
     },
   };
+}
+
+/**
+ * Creates a write key in the form that every ingest process of this system can read: encrypted if the system was
+ * created so or resealed (`config reseal`), otherwise plain.
+ */
+function makeWriteKey(sourceId: string, config: Pick<ConfigView, 'system'>, encryptor: Encryptor): WriteKey {
+  const key = newWriteKey();
+  return config.system()?.data.writeKeys === 'sealed' ? encryptWriteKey(key, sourceId, encryptor) : { key };
 }
 
 /**

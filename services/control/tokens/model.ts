@@ -6,6 +6,7 @@ import { pointer, Problem } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Identity } from '../auth/identities';
+import { type Right } from '../../../shared/api/access';
 import { tokenBody, type TokenFields } from '../../../shared/api/tokens';
 
 /**
@@ -68,7 +69,9 @@ function endOf({ expiresAt }: Pick<TokenFields, 'expiresAt'>): number {
 
 /** @param lastUsedAt ms since 1970 */
 export function tokenView({ version, data }: Entry<Token>, lastUsedAt: number | undefined) {
-  const { id, name: label, role, rights = null, expiresAt = null, createdAt, updatedAt } = data;
+  const { id, name: label, role, expiresAt = null, createdAt, updatedAt } = data;
+  // Only control writes rights, from its list.
+  const rights = (data.rights ?? null) as Right[] | null;
   const used = lastUsedAt === undefined ? null : new Date(lastUsedAt).toISOString();
   return { id, name: label, role, rights, version, expiresAt, lastUsedAt: used, createdAt, updatedAt };
 }

@@ -3,7 +3,7 @@ import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/
 import { findPath, isApi } from '../../../../services/control/http/paths';
 
 it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
-  const serve = () => undefined;
+  const serve = () => ({ ingest: { url: null, port: 1 } });
   // @ts-expect-error nearly all are missing
   const incomplete: Handlers = { 'GET /about': serve };
   const complete: HandlersOf<'about'> = { 'GET /about': serve };
