@@ -36,23 +36,23 @@ export const EMPTY_LOG: Snapshot['log'] = {
   read: (_, end) => Promise.resolve({ records: [], next: end, done: true }),
 };
 
-export interface Answering {
+export interface RunningQueryServer {
   server: QueryServer;
   /** by partition; the snapshot is undefined if another process has the partition */
-  kept: Map<number, { snapshot: (Snapshot & { store: ProfileStore }) | undefined; queued: number }>;
+  processors: Map<number, { snapshot: (Snapshot & { store: ProfileStore }) | undefined; queued: number }>;
   stop(): Promise<void>;
 }
 
 /** Starts a query server on this log, for one partition with these profiles. */
-export async function answering(
+export async function startQueryServer(
   { kafka }: MemoryLog,
   profiles: Readonly<Record<string, Profile>> = {},
   { now = Date.now }: { now?: () => number } = {},
-): Promise<Answering> {
+): Promise<RunningQueryServer> {
   const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 1_000 });
-  const kept: Answering['kept'] = new Map();
+  const processors: RunningQueryServer['processors'] = new Map();
   const snapshot = { store: profileStore(profiles), log: EMPTY_LOG, ready: true, next: 0 };
-  kept.set(0, { snapshot, queued: 0 });
+  processors.set(0, { snapshot, queued: 0 });
   const log = pino({ level: 'silent' });
   const onFatal = (error: unknown) => {
     throw error;
@@ -60,12 +60,12 @@ export async function answering(
   const server = new QueryServer({
     kafka,
     producer,
-    processors: () => kept,
+    processors: () => processors,
     onPreview: () => undefined,
     now,
     log,
     onFatal,
   });
   await server.start();
-  return { server, kept, stop: () => server.stop() };
+  return { server, processors, stop: () => server.stop() };
 }

@@ -66,7 +66,7 @@ export function otherPartitions(now: number, before: number): AppError {
 
 const COUNTING: ReadonlySet<Phase> = new Set(['held', 'scanning', 'live']);
 const FILLING: ReadonlySet<Phase> = new Set(['filling']);
-const TELLING: ReadonlySet<Phase> = new Set(['scanning', 'live']);
+const EMITTING: ReadonlySet<Phase> = new Set(['scanning', 'live']);
 
 export function counts(meta: PartitionState, definition: Definition): boolean {
   return isIn(COUNTING, meta, definition);
@@ -77,7 +77,7 @@ export function fills(meta: PartitionState, definition: Definition): boolean {
 }
 
 export function emits(meta: PartitionState, definition: Definition): boolean {
-  return isIn(TELLING, meta, definition);
+  return isIn(EMITTING, meta, definition);
 }
 
 /** A revision other than the started one has no phase yet. */
@@ -171,6 +171,6 @@ export function uploadApplied(
   const state = meta.defs[id];
   if (!state) return meta;
   const since = upload.full ? upload.number : state.since;
-  const phase = upload.full && TELLING.has(state.phase) ? 'held' : state.phase;
+  const phase = upload.full && EMITTING.has(state.phase) ? 'held' : state.phase;
   return { ...meta, defs: { ...meta.defs, [id]: { ...state, upload: upload.number, since, phase } } };
 }

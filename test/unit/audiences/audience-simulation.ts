@@ -43,7 +43,7 @@ export class World {
   sentValues = 0;
   /** the source of each message */
   readonly #sources = new WeakMap<Message, string>();
-  readonly #rekeyed = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
+  readonly #copied = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
 
   constructor() {
     this.processors = Array.from({ length: PARTITIONS }, (_, i) => this.#processor(i, new MemoryStore()));
@@ -67,8 +67,8 @@ export class World {
   }
 
   /** Copies up to `atMost` messages to their users' partitions. After a crash they are copied again. */
-  rekey(partition: number, atMost: number, crash: boolean): void {
-    const at = this.#rekeyed[partition]!;
+  repartition(partition: number, atMost: number, crash: boolean): void {
+    const at = this.#copied[partition]!;
     const from = this.messages[partition]!;
     for (let n = 0; n < atMost && at.next < from.length; n++, at.next++) {
       const message = from[at.next]!;
@@ -224,7 +224,7 @@ export class World {
       end: log.length,
       definitions: this.definitions,
       hasPassed: (ends) =>
-        ends.every((end, i) => this.#rekeyed[i]!.committed >= end) && engine.meta.live.next >= log.length,
+        ends.every((end, i) => this.#copied[i]!.committed >= end) && engine.meta.live.next >= log.length,
     });
     // The same as `recallCalls`.
     const { live, fill } = engine.meta;
@@ -238,8 +238,8 @@ export class World {
     for (let busy = true; busy;) {
       busy = false;
       for (let p = 0; p < PARTITIONS; p++) {
-        if (this.#rekeyed[p]!.committed < this.messages[p]!.length) {
-          this.rekey(p, 100, false);
+        if (this.#copied[p]!.committed < this.messages[p]!.length) {
+          this.repartition(p, 100, false);
           busy = true;
         }
         busy = this.apply(p, 100, undefined) || busy;

@@ -82,7 +82,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('repeat' as const), source: partition }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('rekey' as const), partition, n: index(8), crash: fc.boolean() }),
+    arbitrary: fc.record({ do: fc.constant('repartition' as const), partition, n: index(8), crash: fc.boolean() }),
   },
   {
     weight: 6,
@@ -168,8 +168,8 @@ class Story {
         return world.send({ type: 'delete', userId: USERS[act.user]! }, act.source);
       case 'repeat':
         return world.repeat(act.source);
-      case 'rekey':
-        return world.rekey(act.partition, act.n, act.crash);
+      case 'repartition':
+        return world.repartition(act.partition, act.n, act.crash);
       case 'apply':
         return void world.apply(act.partition, act.n, act.death);
       case 'fill':

@@ -75,7 +75,7 @@ const act = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constant('rekey' as const),
+      do: fc.constant('repartition' as const),
       source,
       n: fc.integer({ min: 1, max: 6 }),
       crash: fc.boolean(),
@@ -94,7 +94,7 @@ function told(actions: readonly Act[]): World {
   for (const each of actions) {
     world.nowMs += 2;
     if (each.do === 'time') world.nowMs += each.ms;
-    else if (each.do === 'rekey') world.rekey(each.source, each.n, each.crash);
+    else if (each.do === 'repartition') world.repartition(each.source, each.n, each.crash);
     else {
       const userId = USERS[each.user]!;
       if (each.do === 'track')
@@ -113,8 +113,8 @@ const DELETED_TWICE: Act[] = [
   { do: 'track', user: 0, source: 0, n: 0 },
   { do: 'alias', user: 0, to: 3, source: 0 },
   { do: 'delete', user: 3, source: 1 },
-  { do: 'rekey', source: 0, n: 2, crash: false },
-  { do: 'rekey', source: 1, n: 1, crash: true },
+  { do: 'repartition', source: 0, n: 2, crash: false },
+  { do: 'repartition', source: 1, n: 1, crash: true },
   { do: 'track', user: 3, source: 0, n: 0 },
 ];
 

@@ -1,18 +1,18 @@
 import { type ProfileResult, readResult } from '../../../../shared/model/profile-queries';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
-import { type Answering, answering, EMPTY_LOG, profileStore } from '../../../support/profiles';
+import { type RunningQueryServer, startQueryServer, EMPTY_LOG, profileStore } from '../../../support/profiles';
 
 const HOUR_MS = 3_600_000;
 let memory: MemoryLog;
-let process: Answering;
+let process: RunningQueryServer;
 let nowMs: number;
 beforeEach(async () => {
   nowMs = Date.now();
   memory = memoryLog();
-  const told = { s: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
-  const ann = { ...told, t: { s: { plan: ['pro', 0] as [string, number] } } };
-  process = await answering(memory, { ann, bob: told, cyn: {}, dan: { ...told, g: 1 } }, { now: () => nowMs });
+  const sent = { s: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
+  const ann = { ...sent, t: { s: { plan: ['pro', 0] as [string, number] } } };
+  process = await startQueryServer(memory, { ann, bob: sent, cyn: {}, dan: { ...sent, g: 1 } }, { now: () => nowMs });
 });
 afterEach(() => process.stop());
 
@@ -57,27 +57,27 @@ test('a query of members returns the users whose membership was sent, in order',
 });
 
 test('the final owner of a partition answers for it', async () => {
-  const before = process.kept.get(0)!;
-  process.kept.delete(0);
+  const before = process.processors.get(0)!;
+  process.processors.delete(0);
   preview('pre_1');
   await eventually(() => {
     expect(resultsOf('pre_1')).toEqual([{ kind: 'heard' }]);
   });
-  process.kept.set(0, { ...before, snapshot: undefined });
-  process.kept.set(0, before);
+  process.processors.set(0, { ...before, snapshot: undefined });
+  process.processors.set(0, before);
   await eventually(() => {
     expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done' });
   });
   // The partition was away and comes back: its profiles may have changed.
   const snapshot = { store: profileStore({}), log: EMPTY_LOG, ready: true, next: 0 };
-  process.kept.set(0, { snapshot, queued: 5 });
+  process.processors.set(0, { snapshot, queued: 5 });
   await eventually(() => {
     expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done', profiles: 0 });
   });
 });
 
 test('a fifth preview cancels the oldest, and its caller gets the reason', async () => {
-  process.kept.clear();
+  process.processors.clear();
   for (let i = 0; i < 5; i++) preview(`pre_${i}`);
   await eventually(() => {
     expect(resultsOf('pre_0').at(-1)).toMatchObject({
@@ -90,7 +90,7 @@ test('a fifth preview cancels the oldest, and its caller gets the reason', async
 });
 
 test('a cancelled or expired query gets no further results', async () => {
-  process.kept.get(0)!.snapshot!.ready = false;
+  process.processors.get(0)!.snapshot!.ready = false;
   preview('pre_1');
   preview('pre_2');
   await eventually(() => {
@@ -101,7 +101,7 @@ test('a cancelled or expired query gets no further results', async () => {
   nowMs += 50_000;
   preview('pre_3', 'true');
   nowMs += 11_000;
-  process.kept.get(0)!.snapshot!.ready = true;
+  process.processors.get(0)!.snapshot!.ready = true;
   await eventually(() => {
     expect(resultsOf('pre_3').at(-1)).toMatchObject({ state: 'done' });
   });
@@ -116,7 +116,7 @@ test('a query of an older control process is answered by the old topic, where th
   const query = (id: string) => JSON.stringify({ id, kind: 'preview', condition: 'true', expiresAt: nowMs + 60_000 });
   memory.append([{ topic: 'profiles.questions', key: 'unheard', value: query('unheard') }]);
   expect(memory.records('profiles.answers')).toEqual([]);
-  const upgraded = await answering(memory, { ann: {} }, { now: () => nowMs });
+  const upgraded = await startQueryServer(memory, { ann: {} }, { now: () => nowMs });
   memory.append([{ topic: 'profiles.questions', key: 'old', value: query('old') }]);
   preview('new', 'true');
   await eventually(() => {

@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { type Audience } from '../../../../shared/model/audience-definition';
 import { saveSyncs } from '../../../../services/control/audiences/store';
 import { memoryDatabase } from '../../../support/database';
-import { type Answering, answering } from '../../../support/profiles';
+import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 let control: ControlUnderTest;
@@ -161,12 +161,12 @@ describe('uploaded members', () => {
 describe('a preview', () => {
   const ask = (body: object) => control.call('post', '/audiences/preview').send(body);
   const PRO = { condition: 'user.traits.plan == "pro"' };
-  let keeper: Answering | undefined;
-  afterEach(() => keeper?.stop());
+  let queryServer: RunningQueryServer | undefined;
+  afterEach(() => queryServer?.stop());
   const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
 
   it('a preview is counted, shown and cancelled', async () => {
-    keeper = await answering(control.memory, { ann: pro, bob: {} });
+    queryServer = await startQueryServer(control.memory, { ann: pro, bob: {} });
     const made = await ask(PRO);
     expect([made.status, made.headers.location]).toEqual([201, `/api/v1/audiences/previews/${made.body.id}`]);
     const expected = {
@@ -188,8 +188,8 @@ describe('a preview', () => {
   });
 
   it('a preview without all answers is still counting', async () => {
-    keeper = await answering(control.memory);
-    keeper.kept.clear();
+    queryServer = await startQueryServer(control.memory);
+    queryServer.processors.clear();
     const { body } = await ask(PRO);
     expect(body).toMatchObject({ phase: 'counting', exact: false, detail: expect.stringContaining('1 of 1') });
     expect((await control.call('delete', `/audiences/previews/${body.id}`)).status).toBe(204);
@@ -219,7 +219,7 @@ describe('members and syncs', () => {
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
     const ids = ['a\0b', 'c\nd', 'e'];
-    const keeper = await answering(control.memory, Object.fromEntries(ids.map((user) => [user, told])));
+    const queryServer = await startQueryServer(control.memory, Object.fromEntries(ids.map((user) => [user, told])));
     const found: string[] = [];
     let next = '';
     do {
@@ -228,7 +228,7 @@ describe('members and syncs', () => {
       next = body.next as string;
     } while (next && found.length < ids.length);
     expect(found).toEqual(ids);
-    await keeper.stop();
+    await queryServer.stop();
   });
 
   it('members and syncs are listed in pages', async () => {
@@ -236,7 +236,7 @@ describe('members and syncs', () => {
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };
     const told = (atMs: number) => ({ s: { [id]: [true, atMs, 1] as [boolean, number, number] } });
-    const keeper = await answering(control.memory, { ann: told(1_000), bob: told(2_000), cyn: {} });
+    const queryServer = await startQueryServer(control.memory, { ann: told(1_000), bob: told(2_000), cyn: {} });
     const get = async (path: string) => (await control.call('get', `/audiences/${id}/${path}`)).body;
     const ann = { userId: 'ann', value: true, since: '1970-01-01T00:00:01.000Z' };
     const first = await get('members?limit=1');
@@ -268,7 +268,7 @@ describe('members and syncs', () => {
       data: [1_001, 2_001].map((at) => ({ at: new Date(at).toISOString(), members: 2 })),
     });
     expect(await get('sizes?from=9000&to=0')).toMatchObject({ errors: [{ parameter: 'from' }] });
-    await keeper.stop();
+    await queryServer.stop();
     await database.close();
   });
 });

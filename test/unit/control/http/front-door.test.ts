@@ -10,7 +10,7 @@ import { randomOf } from '../../../../tools/harness/random';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../../support/fuzz';
-import { type Answering, answering } from '../../../support/profiles';
+import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { spellings } from '../../../support/path-spellings';
 
 /** Sends 10,000 odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
@@ -70,7 +70,7 @@ const QUERIES = [
 
 let control: ControlUnderTest;
 let database: Database;
-let keeper: Answering;
+let queryServer: RunningQueryServer;
 let server: Server;
 let cookie: string;
 let tokens: Record<Role | 'narrow', string>;
@@ -81,7 +81,7 @@ beforeAll(async () => {
   process.stdout.write(`front door of control: FUZZ_SEED=${SEED}\n`);
   database = await memoryDatabase();
   control = await controlUnderTest({ database, timeoutMs: -9_990 });
-  keeper = await answering(control.memory);
+  queryServer = await startQueryServer(control.memory);
   server = createServer(control.app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const make = async (fields: object) => (await control.call('post', '/tokens').send(fields)).body.token as string;
@@ -97,7 +97,7 @@ afterAll(async () => {
   agent.destroy();
   server.closeAllConnections();
   server.close();
-  await Promise.all([control.replays.stop(), keeper.stop()]);
+  await Promise.all([control.replays.stop(), queryServer.stop()]);
   await database.close();
 });
 

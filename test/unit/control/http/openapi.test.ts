@@ -12,13 +12,13 @@ import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery
 import { openApi } from '../../../../services/control/http/openapi';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
-import { type Answering, answering } from '../../../support/profiles';
+import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { aDeath, aFailure, at } from '../../../support/events';
 
 let control: ControlUnderTest;
 let ids: Record<string, string>;
 let database: Database;
-let keeper: Answering;
+let queryServer: RunningQueryServer;
 beforeAll(async () => {
   database = await memoryDatabase();
   await recordDeletion(database, {
@@ -33,10 +33,10 @@ beforeAll(async () => {
   await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());
-afterEach(() => keeper.stop());
+afterEach(() => queryServer.stop());
 beforeEach(async () => {
   control = await controlUnderTest({ timeoutMs: -9_990, database });
-  keeper = await answering(control.memory);
+  queryServer = await startQueryServer(control.memory);
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
   const body = {
