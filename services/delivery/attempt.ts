@@ -57,10 +57,6 @@ export class AttemptContext implements RequestContext {
     const { tiersMs, windowMs } = this.options;
     return { nowMs: this.time.brokerMs(), tiersMs, windowMs };
   }
-
-  wallMs(): number {
-    return this.time.wallMs();
-  }
 }
 
 /**
@@ -173,7 +169,8 @@ export class Attempt implements RequestOwner {
   }
 
   #reportLate(attempt: UrlAttempt, nowMs: number): void {
-    const late = { urls: [attempt], rejected: [], skipped: false, durationMs: this.#elapsedMs() };
+    const durationMs = this.#elapsedMs();
+    const late = { urls: [attempt], rejected: [], skipped: false, durationMs };
     this.context.on.late(lateEvent(this.held, late, nowMs));
   }
 
@@ -183,7 +180,7 @@ export class Attempt implements RequestOwner {
       rejected: this.#rejected,
       skipped: this.#leftOut.length > 0,
       durationMs: this.#elapsedMs(),
-      ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
+      retryAfterMs: this.#retryAfterMs,
     };
   }
 

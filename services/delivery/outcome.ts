@@ -47,7 +47,7 @@ export interface AttemptResult {
   /** true if a URL had no place in its lane and was left out of this attempt */
   skipped: boolean;
   /** the longest wait that a response asked for */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   durationMs: number;
 }
 
@@ -74,12 +74,12 @@ type Ended<Kind> = Extract<StepOutcome, { kind: Kind }>;
 /** Decides the outcome of an attempt. */
 export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptOutcome {
   const outcome = outcomeOfUrls(tried);
-  const attempt: ConcludedAttempt = { ...tried, outcome };
+  const { urls, rejected, skipped, durationMs, retryAfterMs } = tried;
+  const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, outcome };
   if (delivery.test) return { kind: 'tested', attempt };
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };
 
-  const { retryAfterMs } = tried;
   const next = afterFailure({
     nowMs: timing.nowMs,
     attempt: delivery.attempt + 1,

@@ -4,6 +4,7 @@ import { type Delivery } from '../../shared/model/delivery';
 import { signHeaders } from '../../shared/model/sign';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { type NotTried } from './admission';
+import { type Clock } from './clock';
 import { type OpenDestination, type Target } from './endpoints';
 import { type SendRequest, type SendResult } from './http/exchange';
 import { type Lane } from './lanes/lane';
@@ -38,8 +39,7 @@ export interface RequestOwner {
 export interface RequestContext {
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   lanes: { now(): number };
-  /** ms since 1970, for signatures */
-  wallMs(): number;
+  time: Pick<Clock, 'wallMs'>;
 }
 
 /** One request of an attempt, from its offer to the lane of its URL until its end. It is the job of that lane. */
@@ -81,7 +81,7 @@ export class UrlRequest implements Job {
     const { target } = permit;
     const { delivery, body } = this.owner.held;
     const traceparent = childTraceparent(delivery.traceparent);
-    const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.wallMs(), traceparent });
+    const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
     this.context.sender.send(request, (result) => {
       this.#free(this.owner.ended({ target, traceparent, result }));
     });

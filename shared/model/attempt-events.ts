@@ -27,7 +27,7 @@ export interface UrlAttempt {
   status?: number;
   durationMs: number;
   /** duration of each phase in ms, without phases that took no time, as on an existing connection */
-  phases?: Phases;
+  phases?: Phases | undefined;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }

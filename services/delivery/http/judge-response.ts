@@ -41,27 +41,24 @@ export function judgeResponse(
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
   const { durationMs, phases } = result;
-  const base = { url: target.id, origin: target.origin, durationMs, ...(phases && { phases }) };
+  const { id: url, origin } = target;
   if (!result.ok) {
     const outcome = classifyError(result.error.code);
-    const attempt: UrlAttempt = { ...base, outcome, error: result.error };
+    const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, error: result.error };
     const signal: Signal = result.stoodStill ? { kind: 'withdrawn' } : errorSignal(result.error.code, outcome);
     return { attempt, outcome, retryAfterMs: undefined, signal };
   }
   const { answer } = result;
-  const outcome = classifyStatus(answer.status);
-  const attempt: UrlAttempt = {
-    ...base,
-    outcome,
-    status: answer.status,
-    response: kept(answer, target.secrets, context.keep),
-  };
+  const { status } = answer;
+  const outcome = classifyStatus(status);
+  const response = kept(answer, target.secrets, context.keep);
+  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, status, response };
   if (outcome !== 'delivered') {
-    attempt.error = { code: 'status', message: `the response status was ${String(answer.status)}` };
+    attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
   }
   const asked: string | string[] | undefined = answer.headers['retry-after'];
-  const wait = retryAfterMs(answer.status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
-  return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(answer.status, wait) };
+  const wait = retryAfterMs(status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
+  return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(status, wait) };
 }
 
 /** Judges a URL that can never be sent to. */
@@ -171,7 +168,7 @@ function decoded(text: string): string {
 }
 
 /** Masks every secret. @param cut true if the text was cut off, so that its end may be the beginning of a secret */
-export function redact(text: string, secrets: readonly string[], cut = false): string {
+function redact(text: string, secrets: readonly string[], cut = false): string {
   let result = text;
   for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, MASK);
   return cut ? redactEnd(result, secrets) : result;
@@ -187,7 +184,7 @@ function redactEnd(text: string, secrets: readonly string[]): string {
 }
 
 /** Returns the origin of a redirect's target. The rest may be our path and query in another spelling. */
-export function redactLocation(location: string): string {
+function redactLocation(location: string): string {
   if (!URL.canParse(location)) return MASK;
   const { origin, pathname, search } = new URL(location);
   return pathname.length > 1 || search !== '' ? `${origin}/${MASK}` : origin;
