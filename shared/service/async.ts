@@ -34,7 +34,7 @@ export interface Backoff {
   reset(): void;
 }
 
-/** @param wait waits for so many ms; default: `sleep` */
+/** @param wait the pause itself, in ms; default: `sleep` */
 export function backoff(firstMs: number, longestMs: number, wait: (ms: number) => Promise<void> = sleep): Backoff {
   let nextMs = firstMs;
   return {

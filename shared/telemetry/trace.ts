@@ -35,7 +35,7 @@ export function newTraceparent(): string {
   return `00-${traceId}-${randomHex(SPAN_ID_BYTES)}-${isChosen(traceId, sampled) ? '01' : '00'}`;
 }
 
-/** Hex digits of the trace id that decide: as many bits as a number holds exactly. */
+/** Hex digits of the trace id that decide. A number holds their 52 bits exactly. */
 const CHOSEN_BY_HEX = 13;
 
 function isChosen(traceId: string, ratio: number): boolean {
@@ -115,7 +115,7 @@ export function recordSpan(span: SpanSpec): void {
   if (isTraced(span.context)) record?.(span);
 }
 
-/** Returns the root of a trace that is recorded whatever the ratio: for a test, or a request with recorded messages. */
+/** Returns the root of a trace that is always recorded, at any ratio: for a test, or a request with recorded messages. */
 export function recordedRoot(): string {
   return `${newTraceparent().slice(0, -1)}1`;
 }

@@ -39,7 +39,7 @@ const head: MessageHeaders = {
 const MESSAGE = { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, event: 'e', userId: 'u1' };
 const value = (message: unknown) => Buffer.from(JSON.stringify(message));
 
-describe('readHead', () => {
+describe('the headers of a message', () => {
   const headers = {
     format: '1',
     source: 's1',
@@ -50,29 +50,31 @@ describe('readHead', () => {
   const without = (name: keyof typeof headers) => ({ ...headers, [name]: undefined });
   const read = (given: Record<string, string | undefined>) => readMessageHeaders(given);
 
-  test('all of it', () => expect(read(headers)).toEqual(head));
-  test('a missing traceparent is no fault', () =>
+  test('complete headers are read', () => expect(read(headers)).toEqual(head));
+  test('headers without a traceparent are read', () =>
     expect(read(without('traceparent'))).toEqual({ ...head, traceparent: '' }));
-  test.each(['2', '10'])('format %s is newer', (format) =>
+  test.each(['2', '10'])('format %s is newer than this router', (format) =>
     expect(read({ ...headers, format })).toEqual({ kind: 'newer', format }),
   );
   test.each<[string, Record<string, string | undefined>]>([
-    ['no format', without('format')],
-    ['an unknown format', { ...headers, format: 'x' }],
-    ['an older format', { ...headers, format: '0' }],
-    ['no source', without('source')],
-    ['an empty source', { ...headers, source: '' }],
-    ['no message id', without('message')],
-    ['no accepted-at', without('accepted-at')],
-    ['an accepted-at that is no number', { ...headers, 'accepted-at': 'now' }],
-    ['an accepted-at beyond all dates', { ...headers, 'accepted-at': '1e300' }],
-    ['an accepted-at of zero', { ...headers, 'accepted-at': '0' }],
-    ['no headers', {}],
-  ])('%s: rejected', (_, given) => expect(read(given)).toEqual({ kind: 'rejected', reason: expect.any(String) }));
+    ['without a format', without('format')],
+    ['with an unknown format', { ...headers, format: 'x' }],
+    ['with an older format', { ...headers, format: '0' }],
+    ['without a source', without('source')],
+    ['with an empty source', { ...headers, source: '' }],
+    ['without a message id', without('message')],
+    ['without accepted-at', without('accepted-at')],
+    ['whose accepted-at is not a number', { ...headers, 'accepted-at': 'now' }],
+    ['whose accepted-at is beyond all dates', { ...headers, 'accepted-at': '1e300' }],
+    ['whose accepted-at is zero', { ...headers, 'accepted-at': '0' }],
+    ['without headers', {}],
+  ])('a record %s is rejected', (_, given) =>
+    expect(read(given)).toEqual({ kind: 'rejected', reason: expect.any(String) }),
+  );
 });
 
-describe('decide', () => {
-  test('one record for each destination, the body rendered once', () => {
+describe('the decision on a message', () => {
+  test('a message becomes one record for each destination, all with one rendered body', () => {
     const destinations = [
       aDestination(),
       aDestination({ id: 'd2', shards: 16 }),
@@ -109,18 +111,18 @@ describe('decide', () => {
 
   test.each([
     ['the user id', { userId: 'u', anonymousId: 'a' }, 'u'],
-    ['else the anonymous id', { userId: undefined, anonymousId: 'a' }, 'a'],
-    ['else the message id', { userId: undefined }, 'm1'],
-  ])('the shard follows from %s', (_, given, user) => {
+    ['the anonymous id if there is no user id', { userId: undefined, anonymousId: 'a' }, 'a'],
+    ['the message id if there is neither', { userId: undefined }, 'm1'],
+  ])('the shard of a delivery follows from %s', (_, given, user) => {
     const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination({ shards: 1_000_000 })]));
     expect(decision.kind === 'deliver' && decision.records[0]!.key).toBe(deliveryKey('d1', user, 1_000_000));
   });
 
   test.each<[string, object, Destination[]]>([
-    ['no destination at all', {}, []],
-    ['none that is on', {}, [aDestination({ enabled: false })]],
-    ['excluded by the caller', { integrations: { All: false } }, [aDestination()]],
-  ])('dropped: %s', (_, given, destinations) =>
+    ['whose source has no destination', {}, []],
+    ['whose destinations are all off', {}, [aDestination({ enabled: false })]],
+    ['that excludes all destinations', { integrations: { All: false } }, [aDestination()]],
+  ])('a message %s is dropped', (_, given, destinations) =>
     expect(decide(head, value({ ...MESSAGE, ...given }), routing(destinations))).toEqual({
       kind: 'dropped',
       reason: 'no_destination',
@@ -128,7 +130,7 @@ describe('decide', () => {
     }),
   );
 
-  test('filters in CEL: who is not matched gets nothing, and a failure is told', () => {
+  test('a destination gets no message that its CEL filter refuses or fails on, and the decision names the failures', () => {
     const matched = aDestination({ id: 'd1', filter: 'event == "e" && properties.total > 100' });
     const not = aDestination({ id: 'd2', filter: 'userId == "u2"' });
     const failing = aDestination({ id: 'd3', filter: 'properties.totl > 100' });
@@ -153,12 +155,12 @@ describe('decide', () => {
       reason: 'blocked',
     }));
 
-  test('a source that is off gets nothing delivered', () =>
+  test('a message of a source that is off is dropped', () =>
     expect(decide(head, value(MESSAGE), routing([aDestination()], { ...source, enabled: false })).kind).toBe(
       'dropped',
     ));
 
-  test('a source that is not known is for the caller to look up', () =>
+  test('a message of an unknown source is left for the caller to look up', () =>
     expect(decide({ ...head, sourceId: 's9' }, value(MESSAGE), routing([])).kind).toBe('unknown_source'));
 
   test.each<[string, Buffer | null]>([
@@ -174,7 +176,7 @@ describe('decide', () => {
     ['a timestamp that is no text', value({ ...MESSAGE, timestamp: 1 })],
     ['a user id that is no text', value({ ...MESSAGE, userId: 1 })],
     ['an anonymous id that is no text', value({ ...MESSAGE, anonymousId: null })],
-  ])('%s: rejected', (_, given) =>
+  ])('a message with this value is rejected: %s', (_, given) =>
     expect(decide(head, given, routing([aDestination()]))).toEqual({ kind: 'rejected', reason: expect.any(String) }),
   );
 });
@@ -187,15 +189,15 @@ describe('the end of the window', () => {
   };
 
   test.each([
-    ['counts from acceptance where the record was appended soon after', ACCEPTED_MS + 4_000, ACCEPTED_MS],
-    ['counts from acceptance where the clocks differ by a moment', ACCEPTED_MS - 500, ACCEPTED_MS],
+    ['the retry window counts from acceptance if the record was appended soon after', ACCEPTED_MS + 4_000, ACCEPTED_MS],
+    ['the retry window counts from acceptance if the clocks differ by half a second', ACCEPTED_MS - 500, ACCEPTED_MS],
     [
-      'counts from the append where the clock of ingest is an hour behind',
+      'the retry window counts from the append if the clock of ingest is an hour behind',
       ACCEPTED_MS + 3_600_000,
       ACCEPTED_MS + 3_600_000,
     ],
     [
-      'counts from the append where the clock of ingest is an hour ahead',
+      'the retry window counts from the append if the clock of ingest is an hour ahead',
       ACCEPTED_MS - 3_600_000,
       ACCEPTED_MS - 3_600_000,
     ],
@@ -204,17 +206,17 @@ describe('the end of the window', () => {
   });
 });
 
-describe('the work that one message may cause', () => {
+describe('the work limit of one message', () => {
   const costly = '!(2 in properties.list) && !(3 in properties.list)';
   const message = value({ ...MESSAGE, properties: { list: Array(5_000).fill(1), plan: 'pro' } });
   const filtered = (filters: string[]) =>
     decide(head, message, routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))));
 
-  test('one costly filter is evaluated', () => {
+  test('a single costly filter is evaluated', () => {
     expect(filtered([costly])).toMatchObject({ kind: 'deliver', filters: { filtered: 0 } });
   });
 
-  test('of a thousand costly filters each has its part of the work, and an ordinary one beside them is evaluated', () => {
+  test('a thousand costly filters share the work limit, and an ordinary filter beside them is evaluated', () => {
     const decision = filtered([...Array<string>(1_000).fill(costly), 'properties.plan == "pro"']);
     expect(decision).toMatchObject({ kind: 'deliver', filters: { filtered: 1_000 } });
     if (decision.kind !== 'deliver') return;

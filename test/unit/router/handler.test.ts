@@ -112,8 +112,8 @@ describe('Router', () => {
     expect(router.counts).toEqual({ routed: 2, deliveries: 2, duplicates: 0, dropped: 0, rejected: 0 });
   });
 
-  describe('a message sent again', () => {
-    test('is dropped once the first is acknowledged', async () => {
+  describe('a copy of a message', () => {
+    test('a copy is dropped once the output of the first message is acknowledged', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
       appends[0]!.ack();
@@ -122,7 +122,7 @@ describe('Router', () => {
       expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 2], 1, 1]);
     });
 
-    test('waits while the first may still be lost, and is dropped when it is safe', async () => {
+    test('a copy waits while the first message may be lost, and is dropped once it cannot', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
       expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual(['accepted', 'accepted']);
@@ -134,7 +134,7 @@ describe('Router', () => {
       expect([appends.length, done.sort(), router.counts.duplicates]).toEqual([1, [1, 2, 3], 2]);
     });
 
-    test('stays open with the first where the process stops before it is safe', async () => {
+    test('a copy stays open with its first message if the process stops before the acknowledgement', async () => {
       const { give, appends, done } = aRouter();
       give(1, { messageId: 'same' });
       give(2, { messageId: 'same' });
@@ -143,7 +143,7 @@ describe('Router', () => {
       expect([appends.length, done]).toEqual([1, []]);
     });
 
-    test('is routed where the first cannot be', async () => {
+    test('a copy is routed if Kafka refuses the first message', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
       give(2, { messageId: 'same' });
@@ -160,7 +160,7 @@ describe('Router', () => {
       expect([done.sort(), router.counts.duplicates]).toEqual([[1, 2, 3], 1]);
     });
 
-    test('does not wait for itself, nor for what came after it', async () => {
+    test('a message waits neither for itself nor for a later copy', async () => {
       const { give, appends, done } = aRouter();
       give(2, { messageId: 'same' });
       give(2, { messageId: 'same' });
@@ -172,7 +172,7 @@ describe('Router', () => {
       expect(done).toEqual([3, 2]);
     });
 
-    test('many that wait make the partition wait, until there is room', async () => {
+    test('too many waiting copies make their partition wait until there is room', async () => {
       const { give, appends, done, state } = aRouter();
       give(0, { messageId: 'same' });
       let offset = 1;
@@ -183,7 +183,7 @@ describe('Router', () => {
       expect([done.length, state.rooms, appends.length]).toEqual([offset, 1, 1]);
     });
 
-    test('a record read twice is no duplicate of its own', async () => {
+    test('a record that is read twice is not a duplicate of itself', async () => {
       const { give, appends } = aRouter();
       give(1);
       appends[0]!.ack();
@@ -195,33 +195,36 @@ describe('Router', () => {
 
   describe('a record that cannot be read', () => {
     test.each<[string, Parameters<ReturnType<typeof aRouter>['give']>[1], string]>([
-      ['no JSON', { value: '{"type":' }, 'not JSON'],
-      ['no format', { headers: { format: '' } }, 'format'],
-      ['no time', { headers: { 'accepted-at': 'x' } }, 'accepted-at'],
-    ])('%s: goes aside with its reason, and the next one is routed', async (_, over, reason) => {
-      const { give, appends, done, router } = aRouter();
-      expect([give(1, over), give(2)]).toEqual(['accepted', 'accepted']);
-      expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
-      expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
-      expect(rejection(appends[0]!.records[0]!)).toMatchObject({
-        at: new Date(NOW).toISOString(),
-        source: 's1',
-        code: 'unreadable_message',
-        message: expect.stringContaining(reason),
-      });
-      appends[0]!.ack();
-      await settle();
-      expect(done).toEqual([1]);
-      expect(router.counts.rejected).toBe(1);
-    });
+      ['without JSON', { value: '{"type":' }, 'not JSON'],
+      ['without a format', { headers: { format: '' } }, 'format'],
+      ['without a time', { headers: { 'accepted-at': 'x' } }, 'accepted-at'],
+    ])(
+      'a record %s is written to messages.rejected with its reason, and the next record is routed',
+      async (_, over, reason) => {
+        const { give, appends, done, router } = aRouter();
+        expect([give(1, over), give(2)]).toEqual(['accepted', 'accepted']);
+        expect(appends.map((a) => a.records[0]!.topic)).toEqual(['messages.rejected', 'webhooks']);
+        expect(appends[0]!.records[0]).toMatchObject({ key: 's1', headers: { format: '1', source: 's1' } });
+        expect(rejection(appends[0]!.records[0]!)).toMatchObject({
+          at: new Date(NOW).toISOString(),
+          source: 's1',
+          code: 'unreadable_message',
+          message: expect.stringContaining(reason),
+        });
+        appends[0]!.ack();
+        await settle();
+        expect(done).toEqual([1]);
+        expect(router.counts.rejected).toBe(1);
+      },
+    );
 
-    test('its text is kept in part', () => {
+    test('the rejected record keeps the beginning of a long text', () => {
       const { give, appends } = aRouter();
       give(1, { value: 'x'.repeat(5_000) });
       expect(rejection(appends[0]!.records[0]!)).toMatchObject({ call: 'x'.repeat(4_096), truncated: true });
     });
 
-    test('whatever throws is the fault of its record alone', () => {
+    test('a record that makes routing throw is rejected alone', () => {
       const { give, appends, sources } = aRouter();
       const broken = { ...source, id: 's2' };
       Object.defineProperty(broken, 'enabled', {
@@ -234,7 +237,7 @@ describe('Router', () => {
       expect(rejection(appends[0]!.records[0]!).message).toContain('boom');
     });
 
-    test('one that the broker finds too large goes aside too', async () => {
+    test('a record whose delivery is too large for the broker is rejected', async () => {
       const { give, appends, done } = aRouter();
       give(1);
       appends[0]!.fail(new AppError('overloaded', 'a record is larger than the broker takes'));
@@ -246,7 +249,7 @@ describe('Router', () => {
     });
   });
 
-  test('a stopping process leaves open what it could not write', async () => {
+  test('a stopping process leaves records open that it could not write', async () => {
     const { give, appends, done } = aRouter();
     give(1);
     give(2, { value: '' });
@@ -255,7 +258,7 @@ describe('Router', () => {
     expect([done, appends.length]).toEqual([[], 2]);
   });
 
-  test('a newer format stops the process, and nothing more is taken', () => {
+  test('a record in a newer format stops the process, which then takes no record', () => {
     const { give, appends, done, fatal } = aRouter();
     expect(give(7, { headers: { format: '2' } })).toBe('busy');
     expect(fatal).toEqual([expect.objectContaining({ code: 'newer_format' })]);
@@ -264,7 +267,7 @@ describe('Router', () => {
     expect([appends, done, fatal.length]).toEqual([[], [], 1]);
   });
 
-  test('full beyond a bound, and room below half of it', async () => {
+  test('the router is busy above its limit, and resumes below half of it', async () => {
     const { give, appends, state } = aRouter();
     const MIB = 1024 * 1024;
     give(1);
@@ -285,7 +288,7 @@ describe('Router', () => {
     expect(state.rooms).toBe(1);
   });
 
-  describe('a message that goes nowhere by what is known of config', () => {
+  describe('a message without a destination in config', () => {
     const unknown = { headers: { source: 's2' } };
     // The clock stands still: the router leaves messages in Kafka once it has held others for seconds.
     let clock: jest.SpyInstance<number>;
@@ -304,7 +307,7 @@ describe('Router', () => {
       ['its source is off', ({ sources }) => sources.set('s1', { ...source, enabled: false }), {}],
       ['its destination is off', ({ destinations }) => destinations.set('d1', { ...destination, enabled: false }), {}],
       ['there is no destination', ({ destinations }) => destinations.clear(), {}],
-    ])('is dropped only once config was read to its end after it came: %s', (_, prepare, over) => {
+    ])('a message without a destination is dropped only after config was read to its end: %s', (_, prepare, over) => {
       const made = aRouter();
       const { give, appends, done, config, router } = made;
       config.readToEnd();
@@ -315,7 +318,7 @@ describe('Router', () => {
       expect([done, appends.length, router.counts.dropped]).toEqual([[1, 2], 0, 2]);
     });
 
-    test('is routed when its source or its destination turns up, before what came after it', () => {
+    test('a held message is routed before later ones when its destination appears', () => {
       const { give, appends, destinations, config, done } = aRouter();
       destinations.clear();
       give(1);
@@ -326,7 +329,7 @@ describe('Router', () => {
       expect(done).toEqual([]);
     });
 
-    test('is held for as long as Kafka cannot be read, and no other waits for it', () => {
+    test('a message is held while Kafka cannot be read, and others pass', () => {
       const { give, appends, done, config } = aRouter();
       config.readToEnd();
       expect([give(1, unknown), give(2)]).toEqual(['accepted', 'accepted']);
@@ -335,7 +338,7 @@ describe('Router', () => {
       return settle().then(() => expect(done).toEqual([2]));
     });
 
-    test('makes its partition wait for a moment where many are held, and is read again once they are decided', () => {
+    test('a partition waits for a moment while too many messages are held, and continues once they are decided', () => {
       const { give, done, config } = aRouter();
       const held = holdAll(give);
       expect(give(held + 1, unknown)).toEqual({ againInMs: expect.any(Number) });
@@ -344,7 +347,7 @@ describe('Router', () => {
       expect(give(held + 1, unknown)).toBe('accepted');
     });
 
-    test('is left in Kafka where many are held for seconds, so that others pass, and is read again once config was read', () => {
+    test('a message is deferred while too many were held for seconds, and is read again once config was read', () => {
       const { give, appends, done, deferred, state, config, router } = aRouter();
       const held = holdAll(give);
       clock.mockReturnValue(performance.now() + 10_000);
@@ -362,7 +365,7 @@ describe('Router', () => {
       expect(state.decidable).toBe(1);
     });
 
-    test('is given back with its partition', () => {
+    test('a held message is handed back with its partition', () => {
       const { give, released, router, done, config } = aRouter();
       give(1, { ...unknown, leaving: true });
       give(2, unknown);
@@ -371,7 +374,7 @@ describe('Router', () => {
       expect([released, done]).toEqual([[1], [2]]);
     });
 
-    test('is given back with its partition also where a commit has no room to say so', () => {
+    test('a held message is deferred at a rebalance if the commit metadata has no room for it', () => {
       const { give, deferred, router, state } = aRouter();
       state.releasable = 0;
       give(1, { ...unknown, leaving: true });
@@ -384,7 +387,7 @@ describe('Router', () => {
       ['it is not known at all', undefined],
       ['it was off by its last record that can be read', { enabled: false }],
       ['it blocked the event by its last record that can be read', { blockedEvents: ['e'] }],
-    ])('is left in Kafka while the last record of its source cannot be read: %s', (_, before) => {
+    ])('a message is deferred while the last record of its source cannot be read: %s', (_, before) => {
       const { give, done, deferred, sources, unreadable, config, state, router } = aRouter();
       if (before) sources.set('s2', { ...source, id: 's2', ...before });
       unreadable.add('s2');
@@ -397,7 +400,7 @@ describe('Router', () => {
       expect(state.decidable).toBe(1);
     });
 
-    test('is left in Kafka while a destination that may want it cannot be read, and read again once it can', () => {
+    test('a message is deferred while a destination that may want it cannot be read', () => {
       const { give, done, deferred, appends, unreadable, config, state } = aRouter();
       unreadable.add('d2');
       expect([give(1), give(2, unknown)]).toEqual(['accepted', 'accepted']);
@@ -409,7 +412,7 @@ describe('Router', () => {
       expect(state.decidable).toBe(1);
     });
 
-    test('is dropped where a destination keeps it, although the last record of its source cannot be read', () => {
+    test('a message without a destination is dropped although the last record of its source cannot be read', () => {
       const { give, done, destinations, unreadable, config } = aRouter();
       destinations.clear();
       unreadable.add('s1');

@@ -3,7 +3,7 @@ import { backoff, inTurn, Periodic, sleep, withDeadline, withTimeout } from '../
 
 const never = new Promise<never>(() => undefined);
 
-describe('with fake timers', () => {
+describe('pauses, limits and intervals', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
   afterEach(() => jest.useRealTimers());
 

@@ -5,7 +5,7 @@ import { CompactingMap } from '../../../shared/service/compacting-map';
 
 type Small = Pick<CompactingMap<number, unknown>, 'delete'> & { set(key: number, value: unknown): unknown };
 
-test('it is a Map', () => {
+test('a compacting map behaves like a Map', () => {
   const key = fc.nat({ max: 20 });
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.tuple(fc.constant('set' as const), key) },
@@ -34,7 +34,7 @@ test('it is a Map', () => {
   );
 });
 
-test('what is met while it is renewed is met once', () => {
+test('an iteration visits each entry once while the table is rebuilt', () => {
   const passing = new CompactingMap<number, number>();
   for (let i = 0; i < 500; i++) passing.set(i, i);
   const met: number[] = [];
@@ -69,7 +69,7 @@ function left(map: Small): number {
   return used() - before;
 }
 
-test('what has passed is not kept, as a Map keeps it', () => {
+test('a compacting map frees the memory of deleted entries, which a Map does not', () => {
   const allMb = (ITEMS * ITEM_BYTES) / 1e6;
   expect(left(new CompactingMap())).toBeLessThan(allMb / 8);
   // Where this fails V8 has mended it, and a Map will do.

@@ -2,7 +2,7 @@ import { ConsumerHealth, serveHealth } from '../../../shared/service/health';
 import { PollLiveness } from '../../../shared/kafka/consumer/poll-liveness';
 import { type Consumption } from '../../../shared/kafka/port';
 
-/** What an orchestrator asks: is it to be restarted, and may it get work. */
+/** The questions of an orchestrator: must the process restart, and may it get work? */
 
 let now = 0;
 let health: ConsumerHealth;
@@ -21,14 +21,14 @@ async function asked(path: string): Promise<[status: number, body: unknown]> {
   return [answer.status, await answer.json()];
 }
 
-/** As the services have one, with the loop that is really asked. */
+/** A consumer as the services have it, with the real check of its progress. */
 function consume({ joined }: { joined: boolean }): PollLiveness {
   const loop = new PollLiveness(() => now);
   consumption = { joined, stuck: () => loop.stuck() };
   return loop;
 }
 
-test('a consumer whose loop no longer turns fails its liveness, and is well again when it turns', async () => {
+test('a consumer without progress fails the liveness check until it makes progress', async () => {
   const loop = consume({ joined: true });
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
   now = 61_000;
@@ -37,7 +37,7 @@ test('a consumer whose loop no longer turns fails its liveness, and is well agai
   expect(await asked('/livez')).toEqual([200, { ok: true, reasons: [] }]);
 });
 
-test('a reader of config that is stuck fails liveness; one whose broker is away only makes config old', async () => {
+test('a stuck reader of config fails the liveness check, and an unavailable broker only makes config old', async () => {
   let stuck: string | undefined = undefined;
   consumption = { joined: true, stuck: () => undefined };
   health.config = { completeAt: performance.now(), stuck: () => stuck };
@@ -52,7 +52,7 @@ test('a reader of config that is stuck fails liveness; one whose broker is away 
   expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [stuck] }]);
 });
 
-test('one that has no broker yet, or not its group, or that stops, gets no work and is not restarted', async () => {
+test('a service without a broker, outside its group, or stopping is not ready, and is not restarted', async () => {
   for (const [prepare, why] of [
     [() => undefined, 'not yet in its consumer group'],
     [() => void consume({ joined: false }), 'not yet in its consumer group'],

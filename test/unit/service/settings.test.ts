@@ -1,6 +1,6 @@
 import { loadSettings } from '../../../shared/service/settings';
 
-/** What settings may be, where it is more than a type. */
+/** The checks of settings beyond their types. */
 
 const dns = (value: string) => loadSettings({ WAYPOST_DNS_SERVERS: value }).WAYPOST_DNS_SERVERS;
 
@@ -8,7 +8,7 @@ test.each([
   ['', []],
   ['10.0.0.2', ['10.0.0.2']],
   ['10.0.0.2:5353, [fd00::2]:5353,fd00::2', ['10.0.0.2:5353', '[fd00::2]:5353', 'fd00::2']],
-])('name servers: "%s"', (value, servers) => {
+])('WAYPOST_DNS_SERVERS may be "%s"', (value, servers) => {
   expect(dns(value)).toEqual(servers);
 });
 
@@ -22,11 +22,11 @@ test.each([
   '[10.0.0.2',
   'fd00::zz',
   'udp://10.0.0.2',
-])('no name server: "%s"', (value) => {
+])('WAYPOST_DNS_SERVERS must not be "%s"', (value) => {
   expect(() => dns(value)).toThrow(`WAYPOST_DNS_SERVERS: must be addresses`);
 });
 
-test('all mistakes are told at once, unknown names with a guess', () => {
+test('one error lists all mistakes, and suggests a name for an unknown one', () => {
   const wrong = { WAYPOST_RETRY_DELAY: '1s', WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0' };
   expect(() => loadSettings(wrong)).toThrow(
     /WAYPOST_RETRY_DELAY: there is no such setting \(did you mean WAYPOST_RETRY_DELAYS\?\)[^]*WAYPOST_PARTITIONS: [^]*WAYPOST_TIMEOUT: /,
@@ -36,6 +36,6 @@ test('all mistakes are told at once, unknown names with a guess', () => {
 test.each([
   [{ KAFKA_SSL_CA_FILE: 'ca.pem' }, 'KAFKA_SSL_CA_FILE: needs KAFKA_SSL=true'],
   [{ KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'client.pem' }, 'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs'],
-])('files for TLS that would not be used: %j', (env, mistake) => {
+])('TLS files that would have no effect are refused: %j', (env, mistake) => {
   expect(() => loadSettings(env)).toThrow(mistake);
 });

@@ -13,8 +13,8 @@ const NAMES = [
   ...['x-signature', 'webhook-signature', 'staticHeaders'],
 ];
 
-test.each(NAMES)('what is called %s is in no line, however deep it came with its object', (name) => {
-  // Given an object that was logged as a whole; then everything else of it is told, and the secret is not.
+test.each(NAMES)('a log line censors the field %s at any depth', (name) => {
+  // Each object is logged as a whole. The line keeps everything but the secret.
   for (const fields of [
     { id: 'd', [name]: SECRET },
     { a: { id: 'd', [name]: SECRET } },
@@ -29,7 +29,7 @@ test.each(NAMES)('what is called %s is in no line, however deep it came with its
   }
 });
 
-test('a line is JSON with its service, its level by name, its time and its event', () => {
+test('a log line is JSON with its service, the name of its level, its time and its event', () => {
   const line = JSON.parse(linesOf({ delivery: 'dlv_1' })) as object;
   expect(line).toMatchObject({ service: 'delivery', level: 'info', msg: 'something.happened', delivery: 'dlv_1' });
   expect(line).toHaveProperty('time', expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/));

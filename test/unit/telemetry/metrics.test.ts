@@ -5,7 +5,7 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-test('names are as OpenTelemetry writes them for Prometheus, and labels are escaped', async () => {
+test('metrics have the names that OpenTelemetry defines for Prometheus, and escaped labels', async () => {
   const metrics = new Metrics();
   metrics.service = 'delivery';
   metrics.counter({ name: 'waypost.things.done', help: 'Done.' }).of({ 'http.route': 'a"b\\c\nd' }).value += 3;
@@ -31,7 +31,7 @@ test('names are as OpenTelemetry writes them for Prometheus, and labels are esca
   );
 });
 
-test('a histogram counts each value in the first bucket that holds it, and in all above', async () => {
+test('a histogram counts each value in the first bucket that holds it, and in all larger ones', async () => {
   const metrics = new Metrics();
   const series = metrics.histogram({ name: 'waypost.wait', help: 'Wait.', unit: 's' }, [1, 2]).of({ tier: '10s' });
   for (const value of [0, 1, 1.5, 2, 3]) series.record(value);
@@ -44,7 +44,7 @@ test('a histogram counts each value in the first bucket that holds it, and in al
   ]);
 });
 
-test('series are bounded: what comes beyond is counted together', async () => {
+test('a metric has a bounded number of series, and counts further values as other', async () => {
   const metrics = new Metrics();
   const family = metrics.counter({ name: 'waypost.statuses', help: 'Statuses.' });
   for (let status = 0; status < 1_000; status++) family.of({ status: String(status) }).value++;
@@ -53,7 +53,7 @@ test('series are bounded: what comes beyond is counted together', async () => {
   expect(rendered.at(-1)).toBe('waypost_statuses_total{status="other"} 900');
 });
 
-test('who reads in the same moment waits for one look, and one that fails stops nobody', async () => {
+test('concurrent readers share one refresh, and a refresh that fails stops no reader', async () => {
   const metrics = new Metrics();
   let looks = 0;
   metrics.beforeReading(() => Promise.reject(new Error('Kafka is away')));

@@ -2,13 +2,13 @@ import { childTraceparent, isTraceparent, newTraceparent, sampleRoots } from '..
 
 const FORM = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 
-test('roots are well formed, and no two are the same', () => {
+test('new traces have valid, unique ids', () => {
   const roots = Array.from({ length: 5_000 }, newTraceparent);
   expect(roots.filter((root) => !FORM.test(root))).toEqual([]);
   expect(new Set(roots.flatMap((root) => root.split('-').slice(1, 3))).size).toBe(2 * roots.length);
 });
 
-test('a child keeps its trace and whether it is sampled, and has a span of its own', () => {
+test('a child keeps the trace id and the sampling of its parent, and gets a new span id', () => {
   const parent = `${newTraceparent().slice(0, -2)}00`;
   const children = Array.from({ length: 5_000 }, () => childTraceparent(parent));
   expect(new Set(children.map((child) => child.slice(0, 36) + child.slice(52)))).toEqual(
@@ -18,7 +18,7 @@ test('a child keeps its trace and whether it is sampled, and has a span of its o
 });
 
 test.each(['', 'nonsense', newTraceparent().toUpperCase(), `01${newTraceparent().slice(2)}`, `${newTraceparent()}-x`])(
-  'what cannot be read begins a new trace: %j',
+  'an invalid parent starts a new trace: %j',
   (parent) => {
     const child = childTraceparent(parent);
     expect(child).toMatch(FORM);
@@ -33,7 +33,7 @@ describe('sampling', () => {
     [0, 0, 0],
     [0.25, 1_000, 1_500],
     [1, 5_000, 5_000],
-  ])('of the roots %d are marked', (ratio, least, most) => {
+  ])('at a sampling ratio of %d that share of new traces is marked', (ratio, least, most) => {
     sampleRoots(ratio);
     const marked = Array.from({ length: 5_000 }, newTraceparent).filter((root) => root.endsWith('-01')).length;
     expect(marked).toBeGreaterThanOrEqual(least);
@@ -48,4 +48,4 @@ test.each([
   [`${newTraceparent()}-x`, false],
   [`00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`, false],
   [`00-${'1'.repeat(32)}-${'0'.repeat(16)}-01`, false],
-])('%j may be linked to: %j', (text, may) => expect(isTraceparent(text)).toBe(may));
+])('whether a span may link to %j: %j', (text, may) => expect(isTraceparent(text)).toBe(may));
