@@ -1,3 +1,4 @@
+import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
 import { AppError } from '../../shared/service/errors';
 import { type LocalSystem } from '../standalone/supervisor';
 
@@ -23,12 +24,12 @@ export const CALLS: Record<string, Record<string, unknown>> = {
   alias: { userId: 'user-42', previousId: 'anonymous-7' },
 };
 
-/** Returns the write key of the source with this name. It reuses the source of an earlier demo. */
+/** Returns the source of the demo. It reuses the source of an earlier demo. */
 export async function demoSource(system: LocalSystem): Promise<{ id: string; writeKey: string }> {
-  const { data } = await control(system, 'GET', '/sources?limit=100');
-  const found = objects(data).find((source) => source.name === SOURCE);
-  const { id, writeKey } = found ?? (await control(system, 'POST', '/sources', { name: SOURCE }));
-  return { id: String(id), writeKey: String(writeKey) };
+  const { data } = (await control(system, 'GET /sources', { query: { limit: 100 } })).data;
+  const found = data.find(({ name }) => name === SOURCE);
+  const { id, writeKey } = found ?? (await control(system, 'POST /sources', { body: { name: SOURCE } })).data;
+  return { id, writeKey: writeKey ?? '' };
 }
 
 /**
@@ -39,18 +40,14 @@ export async function demoDestination(
   system: LocalSystem,
   wanted: { source: string; secret: string; urls: string[] },
 ): Promise<void> {
-  const { data } = await control(system, 'GET', '/destinations?limit=100');
-  for (const { id } of objects(data).filter(({ name }) => name === DESTINATION)) {
-    await control(system, 'DELETE', `/destinations/${String(id)}`);
+  const { data } = (await control(system, 'GET /destinations', { query: { limit: 100 } })).data;
+  for (const { id } of data.filter(({ name }) => name === DESTINATION)) {
+    await control(system, 'DELETE /destinations/{id}', { id });
   }
-  await control(system, 'POST', '/destinations', {
-    name: DESTINATION,
-    type: 'webhooks',
-    sources: [wanted.source],
-    webhooks: wanted.urls.map((url) => ({ url, headers: { 'X-Demo': 'static header' } })),
-    sharedSecret: wanted.secret,
-    enabled: true,
-  });
+  const webhooks = wanted.urls.map((url) => ({ url, headers: { 'X-Demo': 'static header' } }));
+  const fields = { name: DESTINATION, type: 'webhooks' as const, enabled: true };
+  const body = { ...fields, sources: [wanted.source], webhooks, sharedSecret: wanted.secret };
+  await control(system, 'POST /destinations', { body });
 }
 
 /**
@@ -58,38 +55,23 @@ export async function demoDestination(
  * @throws AppError if ingest does not accept it
  */
 export async function sendCall(ingestUrl: string, writeKey: string, type: string): Promise<void> {
+  const url = `${ingestUrl}/v1/${type}`;
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
-  await request(`${ingestUrl}/v1/${type}`, { method: 'POST', authorization, body: CALLS[type] });
+  const headers = { authorization, 'content-type': 'application/json' };
+  const body = JSON.stringify(CALLS[type]);
+  const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(ANSWER_MS) });
+  if (!response.ok) throw refused(`POST ${url}`, response.status, await response.text());
 }
 
-async function control(
-  system: LocalSystem,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<Record<string, unknown>> {
-  const authorization = `Bearer ${system.adminToken}`;
-  return request(`${system.controlUrl}/api/v1${path}`, { method, authorization, body });
-}
-
-async function request(
-  url: string,
-  { method, authorization, body }: { method: string; authorization: string; body?: unknown },
-): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method,
-    headers: { authorization, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(ANSWER_MS),
-  });
-  const text = await response.text();
-  if (!response.ok) {
-    throw new AppError('cannot_start', `${method} ${url} was answered ${String(response.status)}: ${text}`);
+async function control<N extends Name>(system: LocalSystem, name: N, input: Input<N>): Promise<Answer<N>> {
+  const call = createClient({ base: `${system.controlUrl}/api/v1`, token: system.adminToken });
+  try {
+    return await call(name, { ...input, signal: AbortSignal.timeout(ANSWER_MS) });
+  } catch (error) {
+    throw error instanceof ApiProblem ? refused(name, error.status, error.message) : error;
   }
-  const value: unknown = text === '' ? {} : JSON.parse(text);
-  return (value ?? {}) as Record<string, unknown>;
 }
 
-function objects(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? (value as Record<string, unknown>[]) : [];
+function refused(what: string, status: number, why: string): AppError {
+  return new AppError('cannot_start', `${what} was answered ${String(status)}: ${why}`);
 }

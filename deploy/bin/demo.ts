@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { styleText } from 'node:util';
 import { sleep } from '../../shared/service/async';
 import { printBanner } from './banner';
 import { CALLS, demoDestination, demoSource, sendCall } from './demo-client';
 import { type Receipt, startReceiver } from './demo-receiver';
-import { paint, printReceipt } from './demo-output';
 import { localSettings, PORTS, takenPorts } from '../standalone/local-settings';
 import { freePorts } from '../standalone/ports';
 import { type LocalSystem, supervise } from '../standalone/supervisor';
@@ -22,6 +22,8 @@ const ARRIVED_WITHIN_MS = 60_000;
 /** The services follow the `config` topic: they learn of a new destination with a delay. */
 const CONFIG_SPREADS_MS = 1_000;
 const POLL_MS = 50;
+/** Characters of a body that are printed. */
+const BODY_CHARACTERS = 110;
 
 /**
  * Runs the demo until it is stopped.
@@ -130,4 +132,36 @@ function howToGoOn(system: LocalSystem, writeKey: string): string[] {
     `    curl -s ${system.ingestUrl}/v1/track -u '${writeKey}:' -H 'Content-Type: application/json' -d '{"userId":"user-1","event":"My Event"}'`,
     '',
   ];
+}
+
+/** Formats a POST that arrived as lines for people, all taken from the request itself. */
+function printReceipt(receipt: Receipt): string[] {
+  const { headers, body } = receipt;
+  const again =
+    receipt.attempt > 1 ? paint('bold', `  came back: attempt ${String(receipt.attempt)}, same webhook-id`) : '';
+  const answer =
+    receipt.answered === 200 ? 'answered 200' : paint('yellow', `answered ${String(receipt.answered)}, on purpose`);
+  const shown = body.length > BODY_CHARACTERS ? `${body.slice(0, BODY_CHARACTERS)}…` : body;
+  return [
+    `  ${receipt.at.toISOString().slice(11, 23)}  ${paint('bold', (receipt.type ?? '?').padEnd(8))} → ${receipt.path.padEnd(10)}  ${answer}${again}`,
+    `      webhook-id         ${text(headers['webhook-id'])}`,
+    `      X-Signature        ${text(headers['x-signature'])}  ${mark(receipt.xSignatureOk)}`,
+    `      webhook-signature  ${text(headers['webhook-signature'])}  ${mark(receipt.webhookSignatureOk)}`,
+    paint('dim', `      ${shown}`),
+  ];
+}
+
+function mark(ok: boolean): string {
+  return ok ? paint('green', '✓ verified') : paint('red', '✗ does not match');
+}
+
+function text(header: string | string[] | undefined): string {
+  return header === undefined ? '(none)' : String(header);
+}
+
+type Style = 'green' | 'red' | 'yellow' | 'bold' | 'dim';
+
+/** Colours a text for a terminal, and leaves it unchanged elsewhere. */
+function paint(style: Style, text: string): string {
+  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
 }
