@@ -42,6 +42,8 @@ export interface IngestOptions {
   budgets?: Budgets;
   /** default: the socket's peer */
   clientAddress?: ClientAddress;
+  /** ms since 1970; default: the machine's clock */
+  now?: () => number;
   /** default ANSWER_DEADLINE_MS */
   answerDeadlineMs?: number;
 }
@@ -50,7 +52,7 @@ export interface IngestOptions {
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
   const { config, producer, log, limits } = options;
   const { budgets = budgetsOf(memoryOfProcess()), answerDeadlineMs = ANSWER_DEADLINE_MS } = options;
-  const now = Date.now;
+  const { now = Date.now } = options;
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);

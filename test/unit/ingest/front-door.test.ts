@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { createClientAddress } from '../../../shared/service/client-address';
-import { type LimitedRecord } from '../../../shared/model/limited-requests';
+import { type LimitedRecord } from '../../../shared/model/rejected-calls';
 import { type SourceLimits } from '../../../shared/model/config';
 import { eventually } from '../../support/eventually';
 import { aSource } from '../../support/fakes';
+import { type IngestOptions } from '../../../services/ingest/service';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 
 let ingest: TestIngest;
@@ -11,6 +12,9 @@ afterEach(() => ingest.stop());
 
 const track = { type: 'track', userId: 'u', event: 'e' };
 const none = { authorization: '' };
+
+/** Starts ingest with a clock that stands still, so that no limit regains anything while a loaded machine works. */
+const start = (options: Partial<IngestOptions> = {}) => startTestIngest({ now: () => 1_800_000_000_000, ...options });
 
 /** A request's head, with as much of its body as is given. */
 function head(key: string | undefined, contentLength: number, body = ''): string {
@@ -20,13 +24,13 @@ function head(key: string | undefined, contentLength: number, body = ''): string
 
 /** A second source, with limits. */
 async function startLimited(limits: SourceLimits): Promise<void> {
-  ingest = await startTestIngest();
+  ingest = await start();
   ingest.config.add(aSource({ id: 'src_limited', writeKeys: [{ key: 'key-limited' }], limits }));
 }
 
 describe('the write key before the body', () => {
   test('an unknown key is refused before its body comes, and the connection serves on', async () => {
-    ingest = await startTestIngest();
+    ingest = await start();
     const { socket, received } = rawSocket(ingest.port);
     socket.write(head('nobody', 100_000));
     await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 401 .*unknown_write_key/s));
@@ -37,7 +41,7 @@ describe('the write key before the body', () => {
   });
 
   test('a key that is made while the request waits is known', async () => {
-    ingest = await startTestIngest();
+    ingest = await start();
     ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
   });
@@ -93,7 +97,7 @@ describe('the limits of a source', () => {
   });
 
   test('several processes share the limit', async () => {
-    ingest = await startTestIngest({ limits: { maxPerSecond: 1, processes: 5 } });
+    ingest = await start({ limits: { maxPerSecond: 1, processes: 5 } });
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await ingest.post('/v1/t', track)).status);
     expect(statuses).toEqual([200, 200, 429]);
@@ -112,7 +116,7 @@ describe('the limits of a source', () => {
 
 describe('the limit of an address', () => {
   test('many refusals are answered 429, and a valid key from the same address is not', async () => {
-    ingest = await startTestIngest();
+    ingest = await start();
     const statuses = new Set<number>();
     const wrongKeys = async (count: number) => {
       for (let i = 0; i < count; i++) statuses.add((await ingest.post('/v1/t', track, basic(`nobody-${i}`))).status);
@@ -128,7 +132,7 @@ describe('the limit of an address', () => {
   });
 
   test('a body that names thousands of keys has few of them looked up, and its address waits longer', async () => {
-    ingest = await startTestIngest();
+    ingest = await start();
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const lookUp = jest.spyOn(ingest.config, 'sourceByWriteKey');
     const keys = gzipped(`{${Array.from({ length: 20_000 }, (_, i) => `"writeKey":"${i}"`).join()}}`);
@@ -153,7 +157,7 @@ describe('the limit of an address', () => {
   });
 
   test('wrong keys of a limited address share a look at config, and a key made meanwhile is known', async () => {
-    ingest = await startTestIngest();
+    ingest = await start();
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const wrong = Array.from({ length: 40 }, () => ingest.post('/v1/t', track, basic('nobody')));
     for (const answer of await Promise.all(wrong)) expect(answer.status).toBe(429);
@@ -163,7 +167,7 @@ describe('the limit of an address', () => {
   });
 
   test('behind a trusted proxy each client has its own', async () => {
-    ingest = await startTestIngest({ clientAddress: createClientAddress(['127.0.0.0/8']) });
+    ingest = await start({ clientAddress: createClientAddress(['127.0.0.0/8']) });
     const from = (address: string) => ({ ...basic('nobody'), 'x-forwarded-for': `6.6.6.6, ${address}` });
     for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', { ...from('198.51.100.1'), ...none });
     expect(await ingest.post('/v1/t', track, from('198.51.100.1'))).toMatchObject({ status: 429 });
@@ -178,7 +182,7 @@ describe('the shares of what is held', () => {
   };
   const other = basic('key-2');
   beforeEach(async () => {
-    ingest = await startTestIngest({ budgets });
+    ingest = await start({ budgets });
     ingest.config.add(aSource({ id: 'src_2', writeKeys: [{ key: 'key-2' }] }));
   });
 
