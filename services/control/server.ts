@@ -1,9 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { createEncryptor, type Encryptor } from '../../shared/config/encryption';
+import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/types';
-import { watchKey } from '../../shared/config/key-check';
 import { openWriter } from '../../shared/config/writer';
 import { AppError } from '../../shared/service/errors';
 import { createClientAddress } from '../../shared/service/client-address';

@@ -3,8 +3,7 @@ import { type Encryptor } from '../../shared/config/encryption';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
-import { checkStaticHeaders } from '../../shared/model/static-headers';
-import { checkWebhookUrl } from '../../shared/model/webhook-url';
+import { checkStaticHeaders, checkWebhookUrl } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { secretTexts } from './http/judge-response';
 

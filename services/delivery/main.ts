@@ -1,5 +1,4 @@
-import { watchKey } from '../../shared/config/key-check';
-import { createEncryptor } from '../../shared/config/encryption';
+import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth } from '../../shared/service/health';

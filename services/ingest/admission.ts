@@ -6,7 +6,7 @@ import { type HttpResponse, rateLimited } from './responses';
 import { type BodyOwner } from './read-body';
 import { type Budgets, type Share, FairShares } from './budgets';
 import { type LimitedCounts, RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
-import { logThrottle } from '../../shared/service/log-throttle';
+import { logThrottle } from '../../shared/service/throttle';
 
 /**
  * Decides which requests may use ingest now. A source has rate limits, and a fair share of the concurrent requests and

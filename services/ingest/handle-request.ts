@@ -1,7 +1,7 @@
 import { type IncomingMessage } from 'node:http';
 import { validateCalls, parseBody, type ParsedRequest } from './calls/validate-request';
 import { type Source } from '../../shared/model/config';
-import { isFault, type RequestFault } from '../../shared/model/parse-batch';
+import { isFault, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';

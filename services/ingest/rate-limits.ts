@@ -1,7 +1,7 @@
 import { type Source } from '../../shared/model/config';
-import { type BucketRate, TokenBuckets } from '../../shared/service/token-buckets';
+import { type BucketRate, TokenBuckets } from '../../shared/service/throttle';
 import { messageOf } from '../../shared/service/errors';
-import { limitedRecord } from '../../shared/model/limited-requests';
+import { limitedRecord } from '../../shared/model/rejected-calls';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { LIMITED } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';

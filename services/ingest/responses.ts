@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { type RequestFault } from '../../shared/model/parse-batch';
+import { type RequestFault } from './calls/parse-batch';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 
 /**

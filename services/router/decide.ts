@@ -10,7 +10,7 @@ import {
   type Rejected,
 } from '../../shared/model/message-codec';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
-import { filtersOf } from '../../shared/cel/filter';
+import { filtersOf } from '../../shared/cel/compile';
 import { type OutRecord } from '../../shared/kafka/port';
 import { WEBHOOKS } from '../../shared/kafka/topics';
 

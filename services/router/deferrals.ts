@@ -1,6 +1,6 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type OpenRecord } from '../../shared/kafka/port';
-import { logThrottle } from '../../shared/service/log-throttle';
+import { logThrottle } from '../../shared/service/throttle';
 import { type Log } from '../../shared/telemetry/log';
 
 /**

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { checkStaticHeaders } from '../model/static-headers';
-import { checkWebhookUrl } from '../model/webhook-url';
+import { checkStaticHeaders, checkWebhookUrl } from '../model/webhook-request';
 import { overlap, time, timeInput } from './fields';
 
 /**

@@ -1,5 +1,5 @@
 import { type CelEnv, celType, isCelError, plan } from '@bufbuild/cel';
-import { BUDGET, refill } from './work-limit';
+import { BUDGET, refill, MessageBudget, spent } from './work-limit';
 import { checkTypes, nameOf } from './type-check';
 import {
   COUNTER,
@@ -9,11 +9,13 @@ import {
   readCountersBy,
   type ReadCounter,
 } from './aggregate-functions';
-import { type EnvironmentName, environmentOf, STEP } from './environment';
+import { type EnvironmentName, environmentOf, STEP, compilePattern } from './environment';
 import { type Failure, failureOf } from './evaluation-error';
-import { compilePattern } from './patterns';
 import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, textOf, type Tree } from './syntax';
-import { type Variables } from './json-values';
+import { type Variables, messageVariables } from './json-values';
+import { type Destination } from '../model/config';
+import { type Message } from '../model/message';
+import { type FilterMatcher } from '../model/route';
 
 /**
  * Compiles conditions in CEL, the Common Expression Language (docs/guide/filters.md).
@@ -137,5 +139,28 @@ function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): E
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }
+  };
+}
+
+/** Filters of destinations, by the object of their entry, which is new for each version of the entry. */
+const compiled = new WeakMap<Destination, Expression | Mistake>();
+
+/**
+ * Returns a function that evaluates destinations' filters for one message. The message's variables are created on first
+ * use.
+ * @param filters most filters to evaluate; they share the work limit of one message
+ */
+export function filtersOf(message: Message, filters = 1): FilterMatcher {
+  let variables: Variables | undefined;
+  const budget = new MessageBudget(filters);
+  return (destination) => {
+    const { filter = 'true' } = destination;
+    let expression = compiled.get(destination);
+    if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
+    // It was valid when it was set, under the rules of another version.
+    if (expression.kind === 'mistake') return expression.message;
+    const outcome = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
+    budget.take(spent());
+    return typeof outcome === 'boolean' ? outcome : outcome.message;
   };
 }

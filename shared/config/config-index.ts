@@ -1,6 +1,6 @@
 import { type ConfigRecord, type Destination, type Source } from '../model/config';
 import { type Entry } from './types';
-import { writeKeyHash } from './write-keys';
+import { writeKeyHash } from './encryption';
 
 /**
  * Answers the two questions of every message without a search: which source a write key opens, and which destinations

@@ -1,9 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { type Encrypted } from '../model/config';
+import { createCipheriv, createDecipheriv, createHash, randomBytes, hash } from 'node:crypto';
+import { type Encrypted, type WriteKey, type Destination, SYSTEM_ID, type SystemEntry } from '../model/config';
 import { AppError } from '../service/errors';
+import { type Log } from '../telemetry/log';
+import { type ConfigReader, type ConfigView } from './types';
 
 /**
- * Encrypts the confidential parts of `config`: shared secrets, header values and URLs.
+ * Encrypts the confidential parts of `config`: shared secrets, header values, URLs and write keys.
  *
  * An encrypted text can be decrypted only for its own entry, since the entry's id is authenticated with it. A writer of
  * `config` therefore cannot move a customer's secret to another destination.
@@ -108,4 +110,77 @@ function decrypt(
 /** Identifies a key without revealing it: 48 bits of a hash of 256 random bits. */
 function keyId(key: Buffer): string {
   return createHash('sha256').update('waypost key id\0').update(key).digest('base64url').slice(0, 8);
+}
+
+const PREFIX = 'sha256:';
+
+/**
+ * Returns the hash by which an encrypted write key is looked up. Keys are 128 random bits, so a plain SHA-256 cannot be
+ * reversed by guessing.
+ */
+export function writeKeyHash(key: string): string {
+  return PREFIX + hash('sha256', key, 'base64url');
+}
+
+/**
+ * Returns the encrypted form of a write key: its hash for ingest, which looks keys up, and the encrypted key for control,
+ * which shows it. Earlier versions stored the plain key alone.
+ * @param sourceId the entry that the key belongs to
+ */
+export function encryptWriteKey(key: string, sourceId: string, encryptor: Encryptor): WriteKey {
+  return { key: writeKeyHash(key), sealed: encryptor.encrypt(key, sourceId) };
+}
+
+/** @returns undefined if no key of the encryptor decrypts it */
+export function decryptWriteKey({ key, sealed }: WriteKey, sourceId: string, encryptor: Encryptor): string | undefined {
+  return sealed === undefined ? key : encryptor.decrypt(sealed, sourceId).text;
+}
+
+/** Stored encrypted beside the other entries, so that a process can check whether it has the key of `config`. */
+const CANARY = 'waypost canary';
+
+export function newSystemEntry(encryptor: Encryptor): SystemEntry {
+  return { id: SYSTEM_ID, canary: encryptor.encrypt(CANARY, SYSTEM_ID), writeKeys: 'sealed' };
+}
+
+/**
+ * Returns why WAYPOST_SECRET_KEY of this process does not fit `config`, as one sentence for people; undefined if it
+ * fits. In a system without a canary it fits if it decrypts any destination, or no destination exists.
+ */
+export function keyProblem(config: Pick<ConfigView, 'system' | 'list'>, encryptor: Encryptor): string | undefined {
+  const system = config.system()?.data;
+  const fits = system
+    ? encryptor.decrypt(system.canary, SYSTEM_ID).text === CANARY
+    : fitsDestinations(
+        config.list('destination').map(({ data }) => data),
+        encryptor,
+      );
+  if (fits) return undefined;
+  return (
+    'WAYPOST_SECRET_KEY differs from the key that sealed config. Give control and delivery the same list of keys; if that ' +
+    'key is lost, run `config reseal --key-lost`, and set URLs, headers and secrets again'
+  );
+}
+
+/**
+ * Logs at start, and when the canary changes, that the key does not fit.
+ * @returns the reasons for `/readyz`: a process with another key must not replace a process with the right key
+ */
+export function watchKey(config: ConfigReader, encryptor: Encryptor, log: Log): () => string[] {
+  let reasons: string[] = [];
+  const look = () => {
+    const reason = keyProblem(config, encryptor);
+    if (reason !== undefined && reasons.length === 0) log.error({ reason }, 'secret_key.differs');
+    reasons = reason === undefined ? [] : [reason];
+  };
+  look();
+  config.onChange(({ kind }) => {
+    if (kind === 'system') look();
+  });
+  return () => reasons;
+}
+
+function fitsDestinations(destinations: readonly Destination[], encryptor: Encryptor): boolean {
+  const sealed = destinations.flatMap(({ id, webhooks }) => webhooks.slice(0, 1).map(({ url }) => ({ id, url })));
+  return sealed.length === 0 || sealed.some(({ id, url }) => encryptor.decrypt(url, id).text !== undefined);
 }

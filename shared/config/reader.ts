@@ -4,9 +4,9 @@ import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
-import { singleFlight } from './single-flight';
 import { CONFIG_FORMAT, ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
+import { withDeadline } from '../service/async';
 
 /** Follows topic `config` in memory. Each service opens one reader at start and uses it for every message. */
 
@@ -144,4 +144,36 @@ function newerFormat(verdict: { key: string; format: number }): AppError {
     'newer_format',
     `The topic config holds a record (${verdict.key}) of format ${verdict.format}, written by a newer Waypost; this process reads up to format ${CONFIG_FORMAT}. Upgrade it.`,
   );
+}
+
+/** Limit of one read, so that it cannot block the next one. No caller waits longer than this. */
+const LOOK_DEADLINE_MS = 10_000;
+
+/**
+ * Shares reads of a log's end among concurrent callers. At most one read runs at a time. A caller never gets the result
+ * of a read that began before its call, which may have missed the caller's records.
+ * @param look resolves when everything in the log at the time of the call is known
+ * @returns a function that waits for the next read, and throws AppError `kafka_unavailable` after its deadline
+ */
+export function singleFlight(look: (deadlineMs: number) => Promise<void>): (deadlineMs: number) => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  const begin = (): Promise<void> => {
+    const current = look(LOOK_DEADLINE_MS).finally(() => {
+      if (running === current) running = undefined;
+    });
+    running = current;
+    return current;
+  };
+  const after = async (before: Promise<void>): Promise<void> => {
+    // Its own callers handle its failure.
+    await before.catch(() => undefined);
+    next = undefined;
+    return begin();
+  };
+  return (deadlineMs) => {
+    const mine = running ? (next ??= after(running)) : begin();
+    return withDeadline(mine, deadlineMs);
+  };
 }

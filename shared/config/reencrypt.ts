@@ -1,9 +1,7 @@
 import { type Destination, type Kind, type Kinds, type Encrypted, type Source, SYSTEM_ID } from '../model/config';
 import { AppError } from '../service/errors';
-import { keyProblem, newSystemEntry } from './key-check';
-import { type Encryptor } from './encryption';
+import { keyProblem, newSystemEntry, type Encryptor, decryptWriteKey, encryptWriteKey } from './encryption';
 import { type ConfigReader, type Entry } from './types';
-import { decryptWriteKey, encryptWriteKey } from './write-keys';
 import { type ConfigWriter } from './writer';
 
 /**

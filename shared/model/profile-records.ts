@@ -1,4 +1,12 @@
-/** Records about profiles that one service writes and another reads. */
+import { type Json, type JsonObject } from './message';
+
+/**
+ * Records about profiles that one service writes and another reads: events, status, and queries of control to the processes
+ * that own profiles (`profiles.queries`) with their results (`profiles.results`).
+ *
+ * Queries and results are keyed by the query's id. Each process answers for the partitions that it owns. A result is
+ * therefore complete when all partitions have answered.
+ */
 
 /** Longest id of a user that has a profile. It is part of keys in the store, which are limited to 1,978 bytes. */
 export const MAX_USER_BYTES = 512;
@@ -43,4 +51,103 @@ export interface StatusValue {
   /** the last upload of members that was applied */
   upload: number;
   lastSync: { at: string; looked: number; told: number } | null;
+}
+
+interface QueryHeader {
+  id: string;
+  /** ms since 1970; after it no caller waits any more */
+  expiresAt: number;
+}
+
+/** Asks how many members a condition would have. */
+export interface PreviewQuery extends QueryHeader {
+  kind: 'preview';
+  condition: string;
+  /** ids of the sources whose messages count; absent: all whose trust is `server` */
+  sources?: string[];
+}
+
+/** Asks for the members of an audience, or the users with a computed trait, in order of their ids. */
+export interface MembersQuery extends QueryHeader {
+  kind: 'members';
+  /** id of the audience or computed trait */
+  definition: string;
+  /** the partitions to read, each after a user or from the first one */
+  partitions: { partition: number; after?: string }[];
+  /** the most users of each partition */
+  limit: number;
+  /** only this user */
+  user?: string;
+}
+
+/** Cancels a query, since no caller waits any more. */
+interface Cancellation extends QueryHeader {
+  kind: 'cancel';
+}
+
+export type ProfileQuery = PreviewQuery | MembersQuery | Cancellation;
+
+/** Sent by a whole process: it has read the query, or will not answer it. */
+type ProcessAnswer = { kind: 'heard' } | { kind: 'refused'; reason: string };
+
+/** A user who would be a member, with some of their traits. */
+export interface SampleUser {
+  userId: string;
+  traits: JsonObject;
+}
+
+/** The progress of a preview in one partition. A later one replaces earlier ones. */
+export interface PreviewResult {
+  kind: 'preview';
+  partition: number;
+  /** waiting: earlier messages are read first */
+  state: 'waiting' | 'counting' | 'done';
+  /** number of profiles */
+  profiles: number;
+  /** profiles checked, and the number to check: all, or a sample */
+  looked: number;
+  of: number;
+  /** profiles with a known result, members among them, and failures */
+  known: number;
+  members: number;
+  failed: number;
+  /** among the known profiles: events under another id could not be counted */
+  unsure: number;
+  sample: SampleUser[];
+}
+
+export interface Member {
+  userId: string;
+  value: Json;
+  /** ms since 1970 */
+  since: number;
+}
+
+export interface MembersResult {
+  kind: 'members';
+  partition: number;
+  members: Member[];
+  /** no users follow */
+  end: boolean;
+}
+
+export type ProfileResult = ProcessAnswer | PreviewResult | MembersResult;
+
+/** @returns undefined if unreadable. Only Waypost writes queries, so it comes from a newer version. */
+export function readQuery(value: Buffer | null): ProfileQuery | undefined {
+  return read(value, ['preview', 'members', 'cancel']) as ProfileQuery | undefined;
+}
+
+/** @returns undefined if unreadable, as for `readQuery` */
+export function readResult(value: Buffer | null): ProfileResult | undefined {
+  return read(value, ['heard', 'refused', 'preview', 'members']) as ProfileResult | undefined;
+}
+
+function read(value: Buffer | null, kinds: readonly string[]): { kind: string } | undefined {
+  try {
+    const read = JSON.parse(value?.toString() ?? 'null') as { kind?: unknown } | null;
+    return typeof read?.kind === 'string' && kinds.includes(read.kind) ? { ...read, kind: read.kind } : undefined;
+  } catch {
+    return undefined;
+  }
 }

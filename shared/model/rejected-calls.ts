@@ -1,6 +1,9 @@
 import { type Json } from './message';
 
-/** Reports of calls that are not accepted: sent to the caller, and kept on `messages.rejected` for the debugger. */
+/**
+ * Reports of calls that ingest does not accept. Rejected calls are reported to the caller, and on `messages.rejected` for
+ * the debugger; requests answered with 429 are counted on `messages.limited`.
+ */
 
 /** Stable codes of faults of a call, for programs. The message beside a code is for people. */
 export type CallFaultCode =
@@ -49,4 +52,29 @@ export interface RejectedRecord {
   call: Json;
   /** present if `call` is only a part */
   truncated?: true;
+}
+
+/** The value of a record on `messages.limited`: one a second and process. */
+export interface LimitedRecord {
+  /** ISO 8601 UTC: the end of the counted second */
+  at: string;
+  /** requests, by the id of their source */
+  sources: Record<string, number>;
+}
+
+const LIMITED_FORMAT = 1;
+
+export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
+  const value: LimitedRecord = { at: at.toISOString(), sources: Object.fromEntries(counts) };
+  return { value: JSON.stringify(value), headers: { format: String(LIMITED_FORMAT) } };
+}
+
+/** @returns requests by the id of their source; none if the value is unreadable */
+export function limitedCounts(value: string): [source: string, count: number][] {
+  try {
+    const counts = Object.entries((JSON.parse(value) as LimitedRecord).sources);
+    return counts.every(([, count]) => Number.isSafeInteger(count)) ? counts : [];
+  } catch {
+    return [];
+  }
 }

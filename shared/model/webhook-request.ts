@@ -1,4 +1,4 @@
-/** Checks the form of a webhook's URL. Its address is checked when connecting (shared/model/address-guard.ts). */
+/** Checks the parts of a webhook's request that a customer sets: its URL and its static headers. */
 
 const MAX_URL_CHARACTERS = 2_048;
 const MAX_HOST_CHARACTERS = 253;
@@ -9,7 +9,7 @@ export type UrlCheck = { ok: true; url: URL } | { ok: false; problem: string };
  * Checks the URL of a webhook: http or https, a host, no user info, no fragment, at most 2,048 characters.
  * @param text as the customer wrote it
  * @returns the parsed URL, or the first problem in words that end a sentence beginning with "the URL". The text is not
- * repeated: its path may contain a token.
+ * repeated: its path may contain a token. The address is checked when connecting (address-guard.ts).
  */
 export function checkWebhookUrl(text: string): UrlCheck {
   const problem = formProblem(text);
@@ -34,5 +34,78 @@ function formProblem(text: string): string | undefined {
   if (authority.includes('@')) return 'must not contain a user name or password';
   if (authority === '' || authority.startsWith(':')) return 'has no host';
   if (text.includes('#')) return 'must not have a fragment (#)';
+  return undefined;
+}
+
+/** A refused header with the reason. `name` is empty if the whole list is at fault. */
+export interface HeaderProblem {
+  name: string;
+  problem: string;
+}
+
+const MAX_HEADERS = 20;
+const MAX_VALUE_BYTES = 1_024;
+
+/** RFC 9110 section 5.6.2: the characters of a field name. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** No control characters (CR and LF would begin another header) and no bytes of unspecified charset. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+
+const OURS = 'is set by Waypost itself';
+const FRAMING = 'is controlled by the HTTP connection';
+
+/** Lower-case name → reason of refusal. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...['content-type', 'user-agent', 'traceparent', 'tracestate', 'x-signature'].map((name) => [name, OURS] as const),
+  ...[
+    'host',
+    'content-length',
+    'content-encoding',
+    'connection',
+    'keep-alive',
+    'transfer-encoding',
+    'te',
+    'trailer',
+    'upgrade',
+    'expect',
+  ].map((name) => [name, FRAMING] as const),
+]);
+
+const REFUSED_PREFIXES = [
+  ['proxy-', FRAMING],
+  ['webhook-', OURS],
+] as const;
+
+/**
+ * Checks all static headers of one webhook, when they are set and again when they are sent, so that no customer can forge a
+ * signature, split a request or change its framing.
+ * @param headers name → value, as the customer gave them
+ * @returns every problem found; empty if all may be sent. Values are never repeated: they may be credentials.
+ */
+export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProblem[] {
+  const problems: HeaderProblem[] = [];
+  const entries = Object.entries(headers);
+  if (entries.length > MAX_HEADERS) {
+    problems.push({ name: '', problem: `there are ${entries.length} headers; at most ${MAX_HEADERS} are allowed` });
+  }
+  const seen = new Set<string>();
+  for (const [name, value] of entries) {
+    const lower = name.toLowerCase();
+    const problem = nameProblem(name, lower) ?? (seen.has(lower) ? 'is given twice' : valueProblem(value));
+    if (problem !== undefined) problems.push({ name, problem });
+    seen.add(lower);
+  }
+  return problems;
+}
+
+function nameProblem(name: string, lower: string): string | undefined {
+  if (!TOKEN.test(name)) return 'is not a valid header name';
+  return REFUSED.get(lower) ?? REFUSED_PREFIXES.find(([prefix]) => lower.startsWith(prefix))?.[1];
+}
+
+function valueProblem(value: unknown): string | undefined {
+  if (typeof value !== 'string') return 'must have a string value';
+  if (value.length > MAX_VALUE_BYTES) return `has a value longer than ${MAX_VALUE_BYTES} bytes`;
+  if (!PRINTABLE_ASCII.test(value)) return 'has a value with characters other than printable ASCII';
   return undefined;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PreviewQuery, type ProfileResult, readResult } from '../../shared/model/profile-queries';
+import { type PreviewQuery, type ProfileResult, readResult } from '../../shared/model/profile-records';
 import { type Tail } from '../../shared/kafka/port';
 import { OLD_PROFILE_QUERIES, OLD_PROFILE_RESULTS, PROFILE_QUERIES, PROFILE_RESULTS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';

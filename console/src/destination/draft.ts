@@ -1,7 +1,6 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
 import { parseDuration } from '../../../shared/model/duration';
-import { checkStaticHeaders } from '../../../shared/model/static-headers';
-import { checkWebhookUrl } from '../../../shared/model/webhook-url';
+import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
 
 /** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */
 

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../../shared/model/message';
-import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-queries';
+import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-records';
 import { admit, BEGINNING, isLate } from '../repartition/cursor';
 import { type Definition, Definitions, ofAudience } from '../definitions/compile';
 import { type ProfileReader } from '../profiles/change-set';

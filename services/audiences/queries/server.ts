@@ -5,7 +5,7 @@ import {
   type PreviewQuery,
   type ProfileQuery,
   readQuery,
-} from '../../../shared/model/profile-queries';
+} from '../../../shared/model/profile-records';
 import { sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { compileExpression } from '../../../shared/cel/compile';

@@ -3,7 +3,7 @@ import {
   type Member,
   type MembersResult,
   type MembersQuery,
-} from '../../../shared/model/profile-queries';
+} from '../../../shared/model/profile-records';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/ids';

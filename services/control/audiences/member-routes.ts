@@ -6,7 +6,7 @@ import { type At } from '../config/config-entries';
 import { upload, withUpload } from './upload';
 import { type HandlersOf } from '../http/mount';
 import { type Place } from './member-pages';
-import { type Member } from '../../../shared/model/profile-queries';
+import { type Member } from '../../../shared/model/profile-records';
 import { type Query } from '../../../shared/api/operations';
 
 type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';

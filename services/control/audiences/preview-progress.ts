@@ -1,4 +1,4 @@
-import { type ProfileResult, type PreviewResult, type SampleUser } from '../../../shared/model/profile-queries';
+import { type ProfileResult, type PreviewResult, type SampleUser } from '../../../shared/model/profile-records';
 import { estimate, sumOf } from './estimate';
 
 /**

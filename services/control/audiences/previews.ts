@@ -1,4 +1,4 @@
-import { type PreviewQuery } from '../../../shared/model/profile-queries';
+import { type PreviewQuery } from '../../../shared/model/profile-records';
 import { withTimeout } from '../../../shared/service/async';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';

@@ -1,4 +1,4 @@
-import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-queries';
+import { type ProfileResult, type ProfileQuery, readResult } from '../../../shared/model/profile-records';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_RESULTS, PROFILE_EVENTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';

@@ -1,9 +1,8 @@
 import { type Request } from 'express';
 import { addressKey, type ClientAddress } from '../../../shared/service/client-address';
 import { Problem } from '../http/problem';
-import { logThrottle } from '../../../shared/service/log-throttle';
+import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/service/throttle';
 import { type Log } from '../../../shared/telemetry/log';
-import { type BucketRate, TokenBuckets } from '../../../shared/service/token-buckets';
 
 /**
  * Logs refused requests, and limits requests without a valid token by the client's address. Requests with a valid token

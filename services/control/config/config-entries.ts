@@ -1,12 +1,9 @@
-import { type Encryptor } from '../../../shared/config/encryption';
-import { newSystemEntry } from '../../../shared/config/key-check';
-import { type Kind, SYSTEM_ID } from '../../../shared/model/config';
+import { type Encryptor, newSystemEntry } from '../../../shared/config/encryption';
+import { type Kind, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Write } from '../../../shared/config/writer';
+import { type Write, type ConfigWriter } from '../../../shared/config/writer';
 import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
-import { type ConfigWriter } from '../../../shared/config/writer';
-import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { Problem } from '../http/problem';
 import { auditNote } from '../audit/model';
 import { type Actor } from '../auth/identities';

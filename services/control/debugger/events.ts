@@ -4,7 +4,7 @@ import { type ConfigReader, type ConfigView } from '../../../shared/config/types
 import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
-import { filtersOf } from '../../../shared/cel/filter';
+import { filtersOf } from '../../../shared/cel/compile';
 import { type History } from '../history/history';
 import { Periodic } from '../../../shared/service/async';
 import { type EventNames } from '../sources/event-names';

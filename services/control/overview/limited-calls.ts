@@ -1,4 +1,4 @@
-import { limitedCounts } from '../../../shared/model/limited-requests';
+import { limitedCounts } from '../../../shared/model/rejected-calls';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { LIMITED, topicSpecs } from '../../../shared/kafka/topics';
 

@@ -4,7 +4,7 @@ import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { routeOutcomeOf } from '../../../shared/model/route';
-import { filtersOf } from '../../../shared/cel/filter';
+import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';

@@ -1,6 +1,5 @@
-import { type Encryptor } from '../../../shared/config/encryption';
+import { type Encryptor, decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type ConfigView, type Entry } from '../../../shared/config/types';
-import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/write-keys';
 import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';

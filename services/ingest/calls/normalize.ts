@@ -1,7 +1,14 @@
 import { isEmptyArray, isObject } from './parse-batch';
-import { CALL_TYPES, type CallType, type Json, type JsonObject, MAX_ID_BYTES, type Message } from './message';
-import { type CallFault, type CallFaultCode } from './rejected-calls';
-import { correctedTimeMs } from './client-clock';
+import {
+  CALL_TYPES,
+  type CallType,
+  type Json,
+  type JsonObject,
+  MAX_ID_BYTES,
+  type Message,
+} from '../../../shared/model/message';
+import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
+import { correctedTimeMs } from '../../../shared/model/client-clock';
 
 /**
  * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a call's own fields means

@@ -1,4 +1,4 @@
-import { type CallType, type Json, type JsonObject } from './message';
+import { type CallType, type Json, type JsonObject } from '../../../shared/model/message';
 
 /**
  * Splits a request's body into its calls and their shared parts. A fault found here concerns the whole request: none of

@@ -6,9 +6,9 @@ import {
   MAX_ENVELOPE_BYTES,
   readCalls,
   type RequestFault,
-} from '../../../shared/model/parse-batch';
+} from './parse-batch';
 import { type CallType, type Json, type Message } from '../../../shared/model/message';
-import { isCallFault, normalize, type Surroundings } from '../../../shared/model/normalize';
+import { isCallFault, normalize, type Surroundings } from './normalize';
 import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { measureJson, type Shape } from './json-limits';
 import { SharedObject } from './shared-object';

@@ -1,11 +1,15 @@
 import { WAYPOST } from '../../../services/control/auth/identities';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { keyProblem, newSystemEntry } from '../../../shared/config/key-check';
+import {
+  keyProblem,
+  newSystemEntry,
+  createEncryptor,
+  decryptWriteKey,
+  encryptWriteKey,
+} from '../../../shared/config/encryption';
 import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
-import { createEncryptor } from '../../../shared/config/encryption';
-import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/write-keys';
 import { openWriter } from '../../../shared/config/writer';
 import { type Destination, type Source } from '../../../shared/model/config';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';

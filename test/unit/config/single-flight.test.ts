@@ -1,4 +1,4 @@
-import { singleFlight } from '../../../shared/config/single-flight';
+import { singleFlight } from '../../../shared/config/reader';
 
 /** Reads that end when the test says so. */
 function reads() {

@@ -1,4 +1,4 @@
-import { TokenBuckets } from '../../../shared/service/token-buckets';
+import { TokenBuckets } from '../../../shared/service/throttle';
 
 const RATE = { perSecond: 10, burst: 20 };
 

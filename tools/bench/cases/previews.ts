@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { PROFILE_QUERIES, PROFILE_RESULTS } from '../../../shared/kafka/topics';
-import { type PreviewQuery, type PreviewResult, readResult } from '../../../shared/model/profile-queries';
+import { type PreviewQuery, type PreviewResult, readResult } from '../../../shared/model/profile-records';
 import { clockMs, until } from '../../harness/timing';
 import { sum } from '../arithmetic';
 

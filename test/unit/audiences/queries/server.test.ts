@@ -1,4 +1,4 @@
-import { type ProfileResult, readResult } from '../../../../shared/model/profile-queries';
+import { type ProfileResult, readResult } from '../../../../shared/model/profile-records';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 import { type RunningQueryServer, startQueryServer, EMPTY_LOG, profileStore } from '../../../support/profiles';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Place, MemberPages, placesToAsk } from '../../../../services/control/audiences/member-pages';
-import { type ProfileResult, type Member, type ProfileQuery } from '../../../../shared/model/profile-queries';
+import { type ProfileResult, type Member, type ProfileQuery } from '../../../../shared/model/profile-records';
 
 const member = (userId: string): Member => ({ userId, value: true, since: 0 });
 

@@ -6,7 +6,7 @@ import {
   type PreviewProgress,
   NO_PROGRESS,
 } from '../../../../services/control/audiences/preview-progress';
-import { type ProfileResult, type PreviewResult } from '../../../../shared/model/profile-queries';
+import { type ProfileResult, type PreviewResult } from '../../../../shared/model/profile-records';
 
 const answer = (partition: number, over: Partial<PreviewResult> = {}): PreviewResult => ({
   ...{ kind: 'preview', partition, state: 'counting', profiles: 10, looked: 0, of: 10 },

@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { CallCounts } from '../../../../services/control/overview/call-counts';
 import { LimitedCalls } from '../../../../services/control/overview/limited-calls';
-import { limitedRecord } from '../../../../shared/model/limited-requests';
+import { limitedRecord } from '../../../../shared/model/rejected-calls';
 import { controlUnderTest } from '../../../support/control';
 import { spanOf } from '../../../../services/control/overview/model';
 

@@ -6,7 +6,7 @@ import {
   rejectedRecord,
   type ValidatedCalls,
 } from '../../../../services/ingest/calls/validate-request';
-import { isFault, type RequestFault } from '../../../../shared/model/parse-batch';
+import { isFault, type RequestFault } from '../../../../services/ingest/calls/parse-batch';
 import { type CallType, type Message } from '../../../../shared/model/message';
 
 const receivedAt = '2026-11-21T08:20:00.000Z';
