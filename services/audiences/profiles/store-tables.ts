@@ -9,7 +9,7 @@ export type Table = Database<Buffer, Buffer>;
 export const NOTHING = Buffer.alloc(0);
 export const NUMBER_BYTES = 8;
 /** A suffix that sorts after every key of a prefix. */
-export const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
+const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
 
 export const BOOT_FILE = 'boot';
 export const DATA_FILE = 'data.mdb';

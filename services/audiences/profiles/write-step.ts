@@ -228,7 +228,7 @@ export function readChange(key: Buffer | null, value: Buffer | null): Change | u
  * Returns the message of a changed value, from the definition's own source. Its id is derived from its content, so that
  * the router recognises a message that is sent again after a crash as a duplicate.
  */
-export function identifyRecord(
+function identifyRecord(
   { user, value, atMs }: Pick<ValueChange, 'user' | 'value' | 'atMs'>,
   { kind, id, name, key, source }: Definition,
   made: { nowMs: number; traceparent: string },
