@@ -101,7 +101,7 @@ export async function startControl(
     port,
     healthPort: healthServer.port,
     stop: async (deadlineMs) => {
-      health.ready = false;
+      health.stopping = true;
       backend.events.streams.stop();
       await closeServer(server, deadlineMs / 2);
       await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
