@@ -5,6 +5,7 @@ import { kafkaAddress, probeKafka } from '../../shared/kafka/connection';
 import { connectKafka } from '../../shared/kafka/client';
 import { inspectOffsets, inspectTopics } from '../../shared/kafka/topic-report';
 import { type Kafka } from '../../shared/kafka/port';
+import { recordAt } from '../../shared/kafka/scan';
 import { ATTEMPTS, CONFIG, MESSAGES } from '../../shared/kafka/topics';
 import { type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -87,8 +88,8 @@ async function clockOf(kafka: Kafka): Promise<Check[]> {
   for (const topic of [CONFIG, MESSAGES, ATTEMPTS]) {
     for (const { partition, low, high } of await kafka.ranges(topic)) {
       if (high <= low) continue;
-      const { records } = await kafka.read({ topic, partition, offset: high - 1, maxBytes: 1024 * 1024 });
-      newestMs = Math.max(newestMs, ...records.map(({ timestampMs }) => timestampMs));
+      const newest = await recordAt(kafka, { topic, partition, offset: high - 1 });
+      newestMs = Math.max(newestMs, newest?.timestampMs ?? 0);
     }
   }
   return newestMs === 0 ? [] : [clockCheck("broker's clock", Math.max(0, newestMs - Date.now()))];

@@ -4,6 +4,7 @@ import { ConfigState } from '../../shared/config/state';
 import { AppError } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka, type OutRecord } from '../../shared/kafka/port';
+import { scan } from '../../shared/kafka/scan';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -15,7 +16,6 @@ import { createLog } from '../../shared/telemetry/log';
  * restored topic is usable.
  */
 
-const READ_BYTES = 1024 * 1024;
 const WRITE_DEADLINE_MS = 30_000;
 const AT_ONCE = 500;
 
@@ -48,12 +48,9 @@ export async function copyConfig(
 async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
   const current = new CurrentRecords();
-  for (let offset = range.low; offset < range.high;) {
-    const at = { topic: CONFIG, partition: 0, offset, until: range.high, maxBytes: READ_BYTES };
-    const { records, next, gone } = await kafka.read(at);
-    for (const record of records) current.take(record);
-    if (gone) throw new AppError('kafka_unavailable', `config could not be read beyond offset ${String(offset)}.`);
-    offset = next;
+  for await (const piece of scan(kafka, { topic: CONFIG, partition: 0, from: range.low, to: range.high })) {
+    if (piece.gone) throw new AppError('kafka_unavailable', 'config was truncated while it was read.');
+    for (const record of piece.records) current.take(record);
   }
   const lines = current.lines();
   for (const line of lines) output.write(`${JSON.stringify(line)}\n`);

@@ -1,27 +1,23 @@
-import { sleep } from '../service/async';
 import { messageOf } from '../service/errors';
-import { type InRecord, type Kafka } from './port';
 import { type Log } from '../telemetry/log';
+import { unavailable } from './leader-retry';
+import { type InRecord, type Kafka, type Tail } from './port';
+
+/** A tail that stays open for the next caller saves its connections, and one without callers costs fetches. */
+const IDLE_MS = 10_000;
 
 /**
- * Reads a topic from its end while callers wait for records of a key, and not otherwise: a permanent consumer for a few
- * test deliveries a day would cost as much as the history's consumer.
+ * Reads a topic from its end while callers wait for records of a key: a permanent reader for a few test deliveries a
+ * day would cost as much as the history's consumer.
  */
-
-/** Short for a waiting caller; each look costs one request to each partition. */
-const LOOK_EVERY_MS = 100;
-const MAX_BYTES = 1024 * 1024;
-
 export class RecordWaiter {
   readonly #byKey = new Map<string, (value: Buffer) => void>();
-  /** next offset of each partition; undefined while no caller waits */
-  #positions: Promise<Map<number, number>> | undefined;
-  #reading: Promise<void> = Promise.resolve();
-  #trouble = false;
+  #tail: Promise<Tail> | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly topic: string,
-    private readonly kafka: Pick<Kafka, 'ranges' | 'read'>,
+    private readonly kafka: Pick<Kafka, 'tail'>,
     private readonly log: Log,
   ) {}
 
@@ -34,58 +30,42 @@ export class RecordWaiter {
    * @throws AppError `kafka_unavailable`
    */
   async begin(key: string, hear: (value: Buffer) => void): Promise<void> {
+    clearTimeout(this.#idle);
     this.#byKey.set(key, hear);
-    const first = this.#positions === undefined;
-    this.#positions ??= this.#ends();
+    const tail = (this.#tail ??= this.#open());
     try {
-      const positions = await this.#positions;
-      if (first) this.#reading = this.#read(positions);
+      await tail;
     } catch (error) {
-      this.#positions = undefined;
+      if (this.#tail === tail) this.#tail = undefined;
       this.end(key);
-      throw error;
+      throw unavailable(error);
     }
   }
 
   end(key: string): void {
     this.#byKey.delete(key);
+    clearTimeout(this.#idle);
+    if (this.#byKey.size === 0) this.#idle = setTimeout(() => void this.stop(), IDLE_MS).unref();
   }
 
   /** Ends all waits. */
   async stop(): Promise<void> {
+    clearTimeout(this.#idle);
     this.#byKey.clear();
-    await this.#reading;
+    const tail = this.#tail;
+    this.#tail = undefined;
+    // A tail that cannot start fails in `begin`.
+    await tail?.then(
+      (started) => started.stop(),
+      () => undefined,
+    );
   }
 
-  async #ends(): Promise<Map<number, number>> {
-    const ranges = await this.kafka.ranges(this.topic);
-    return new Map(ranges.map(({ partition, high }) => [partition, high]));
-  }
-
-  async #read(positions: Map<number, number>): Promise<void> {
-    while (this.#byKey.size > 0) {
-      await Promise.all([...positions.keys()].map((partition) => this.#readOn(positions, partition)));
-      await sleep(LOOK_EVERY_MS);
-    }
-    this.#positions = undefined;
-  }
-
-  async #readOn(positions: Map<number, number>, partition: number): Promise<void> {
-    try {
-      for (let more = true; more && this.#byKey.size > 0;) {
-        const offset = positions.get(partition) ?? 0;
-        const at = { topic: this.topic, partition, offset, maxBytes: MAX_BYTES };
-        const { records, next, end } = await this.kafka.read(at);
-        for (const record of records) this.#pass(record);
-        positions.set(partition, next);
-        more = next > offset && next < end;
-      }
-      this.#trouble = false;
-    } catch (error) {
-      // The read is retried, and callers have their own time limits.
-      if (!this.#trouble) this.log.warn({ topic: this.topic, reason: messageOf(error) }, 'listening.failed');
-      this.#trouble = true;
-    }
+  #open(): Promise<Tail> {
+    const { topic, log } = this;
+    const onFatal = (error: unknown) => log.error({ topic, reason: messageOf(error) }, 'listening.failed');
+    const onRecord = (record: InRecord) => this.#pass(record);
+    return this.kafka.tail({ name: `wait-${topic}`, topic, from: 'end', onRecord, onFatal });
   }
 
   #pass({ key, value }: InRecord): void {

@@ -12,6 +12,7 @@ import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
+import { readTopic } from '../support/topics';
 
 /** Ingest, router and delivery on three brokers while the third one stops and returns. */
 
@@ -213,13 +214,5 @@ function grown(before: readonly number[], now: readonly number[]): number[] {
 
 /** Returns the message id of each record of a topic. */
 async function idsOf({ kafka }: Stage, topic: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (const { partition, low, high } of await kafka.ranges(topic)) {
-    for (let offset = low; offset < high;) {
-      const fetched = await kafka.read({ topic, partition, offset, maxBytes: 1_000_000 });
-      ids.push(...fetched.records.map(({ headers }) => headers.message ?? ''));
-      offset = fetched.next;
-    }
-  }
-  return ids;
+  return (await readTopic(kafka, topic)).map(({ headers }) => headers.message ?? '');
 }

@@ -15,6 +15,7 @@ import { aFailure, anAttempt } from '../support/events';
 import { freePorts } from '../support/free-port';
 import { type Service, startService } from '../support/service';
 import { type Json } from '../../tools/harness/api';
+import { readTopic } from '../support/topics';
 
 /** Two control processes with one PostgreSQL server, as in every rolling update. */
 
@@ -162,13 +163,7 @@ describe('a replay of 10,000', () => {
       if (decoded.kind !== 'delivery' || decoded.delivery.destinationId !== destination) return;
       times.set(decoded.delivery.id, (times.get(decoded.delivery.id) ?? 0) + 1);
     };
-    for (const { partition, low, high } of await kafka.ranges('webhooks.due')) {
-      for (let offset = low; offset < high;) {
-        const { records, next } = await kafka.read({ topic: 'webhooks.due', partition, offset, maxBytes: 1e6 });
-        records.forEach(count);
-        offset = next;
-      }
-    }
+    (await readTopic(kafka, 'webhooks.due')).forEach(count);
     return times;
   }
   const most = (times: Map<string, number>) => Math.max(...times.values());

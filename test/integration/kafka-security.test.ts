@@ -28,6 +28,7 @@ import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised } from '../support/supervised';
 import { call } from '../../tools/harness/api';
 import { systemEnv } from '../../tools/harness/system';
+import { readTopic } from '../support/topics';
 
 /**
  * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password for each
@@ -239,15 +240,7 @@ async function blocked(service: string): Promise<string> {
 
 /** Returns all values of a topic. */
 async function textOf(kafka: Kafka, topic: string): Promise<string> {
-  const values: string[] = [];
-  for (const { partition, low, high } of await kafka.ranges(topic)) {
-    for (let offset = low; offset < high;) {
-      const fetched = await kafka.read({ topic, partition, offset, maxBytes: 1_000_000 });
-      values.push(...fetched.records.map(({ value }) => String(value)));
-      offset = fetched.next;
-    }
-  }
-  return values.join('\n');
+  return (await readTopic(kafka, topic)).map(({ value }) => String(value)).join('\n');
 }
 
 function environment(name: string): Record<string, string> {

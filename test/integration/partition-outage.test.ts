@@ -9,6 +9,7 @@ import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { eventually } from '../support/eventually';
 import { aSource, fakeConfig } from '../support/fakes';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
+import { readTopic } from '../support/topics';
 
 /**
  * Three brokers with `min.insync.replicas=2`. Two of ten partitions have a replica on the third broker and only one other:
@@ -124,15 +125,7 @@ async function blockedPartitions(topic: string): Promise<number> {
 }
 
 async function readAll(topic: string): Promise<{ partition: number; value: string }[]> {
-  const all: { partition: number; value: string }[] = [];
-  for (const { partition, low, high } of await kafka!.ranges(topic)) {
-    for (let offset = low; offset < high;) {
-      const fetched = await kafka!.read({ topic, partition, offset, maxBytes: 1_000_000 });
-      all.push(...fetched.records.map(({ value }) => ({ partition, value: String(value) })));
-      offset = fetched.next;
-    }
-  }
-  return all;
+  return (await readTopic(kafka!, topic)).map(({ partition, value }) => ({ partition, value: String(value) }));
 }
 
 async function track(id: string): Promise<number> {

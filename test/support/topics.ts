@@ -2,6 +2,7 @@ import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attemp
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
+import { scan } from '../../shared/kafka/scan';
 import { ATTEMPTS, DEAD } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -80,6 +81,15 @@ export async function openTopics(system: System): Promise<Topics> {
       await kafka.close();
     },
   };
+}
+
+/** Returns all records of a topic, partition after partition. */
+export async function readTopic(kafka: Pick<Kafka, 'ranges' | 'read'>, topic: string): Promise<InRecord[]> {
+  const all: InRecord[] = [];
+  for (const { partition, low, high } of await kafka.ranges(topic)) {
+    for await (const { records } of scan(kafka, { topic, partition, from: low, to: high })) all.push(...records);
+  }
+  return all;
 }
 
 async function follow(kafka: Kafka, topic: string, onRecord: (record: InRecord) => void) {

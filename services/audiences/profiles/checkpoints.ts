@@ -1,4 +1,5 @@
 import { type Kafka } from '../../../shared/kafka/port';
+import { rangeOf } from '../../../shared/kafka/scan';
 import { PROFILES } from '../../../shared/kafka/topics';
 
 /**
@@ -44,7 +45,7 @@ export class Checkpoints {
     const { kafka, partition, now } = this.options;
     if (this.#written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
     const at = (this.#lookedAt = now());
-    const next = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition)?.high ?? 0;
+    const next = (await rangeOf(kafka, { topic: PROFILES, partition }))?.high ?? 0;
     // More records come from another process, or from a request that this process sent twice.
     if (next !== this.#end + this.#written) {
       this.#doubtedAt ??= at;

@@ -1,5 +1,6 @@
 import { createDedupWindow, DEDUP_IDS, DEDUP_MS, type DedupWindow } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
+import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { callOf, type Incoming } from '../repartition/event';
@@ -16,7 +17,6 @@ import { type PartitionState } from './partition-state';
 
 /** Limit for all partitions of a process, once for the live reading and once for a second reading. */
 const IDS = DEDUP_IDS / 4;
-const FETCH_BYTES = 1024 * 1024;
 
 export class CountedCalls {
   /** created for the first call, since a second reading is rare */
@@ -50,21 +50,18 @@ export class CountedCalls {
     kafka: Pick<Kafka, 'read' | 'ranges'>,
     { partition, before, nowMs, isLost }: { partition: number; before: number; nowMs: number; isLost: () => boolean },
   ): Promise<number> {
-    const range = await rangeOf(kafka, partition);
+    const place = { topic: PROFILE_EVENTS, partition };
+    const range = await rangeOf(kafka, place);
     if (!range || before <= range.low) return 0;
-    const at = { topic: PROFILE_EVENTS, partition, maxBytes: FETCH_BYTES };
-    const end = Math.min(before, range.high);
-    const next = end < range.high ? await kafka.read({ ...at, offset: end, maxBytes: 1 }) : undefined;
-    const sinceMs = (next?.records[0]?.timestampMs ?? nowMs) - DEDUP_MS;
-    const since = await rangeOf(kafka, partition, sinceMs);
+    const to = Math.min(before, range.high);
+    const next = to < range.high ? await recordAt(kafka, { ...place, offset: to }) : undefined;
+    const since = await rangeOf(kafka, place, (next?.timestampMs ?? nowMs) - DEDUP_MS);
+    const from = Math.max(since?.low ?? 0, to - this.#most);
     let records = 0;
-    for (let from = Math.max(since?.low ?? 0, end - this.#most); from < end && !isLost();) {
-      const fetched = await kafka.read({ ...at, offset: from, until: end });
-      // Retention has deleted them since.
-      if (fetched.gone) break;
-      for (const record of fetched.records) if (record.offset < end) this.#remember(record);
-      records += fetched.records.length;
-      from = fetched.next;
+    for await (const piece of scan(kafka, { ...place, from, to })) {
+      for (const record of piece.records) this.#remember(record);
+      records += piece.records.length;
+      if (isLost()) break;
     }
     return records;
   }
@@ -86,8 +83,4 @@ export async function recallCalls(
   let records = await calls.live.recall(kafka, { ...at, before: meta.live.next });
   if (meta.fill && !isLost()) records += await calls.fill.recall(kafka, { ...at, before: meta.fill.cursor.next });
   if (!isLost()) log.info({ partition, records, durationMs: now() - at.nowMs }, 'dedup.warmed');
-}
-
-async function rangeOf(kafka: Pick<Kafka, 'ranges'>, partition: number, sinceMs?: number) {
-  return (await kafka.ranges(PROFILE_EVENTS, sinceMs)).find((range) => range.partition === partition);
 }

@@ -1,4 +1,5 @@
 import { type Kafka } from '../../../shared/kafka/port';
+import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { decodeEvent, type Incoming } from '../repartition/event';
 
@@ -21,28 +22,12 @@ export class EventLog {
     end: number,
     wanted?: (user: string) => boolean,
   ): Promise<{ records: Incoming[]; next: number; done: boolean }> {
-    const at = { topic: PROFILE_EVENTS, partition: this.partition, maxBytes: FETCH_BYTES, until: end };
-    for (let from = offset; from < end;) {
-      const fetched = await this.kafka.read({ ...at, offset: from });
-      if (fetched.gone) {
-        const low = await this.#low();
-        if (low === undefined || low <= from) break;
-        from = low;
-        continue;
-      }
-      const records = fetched.records.filter((record) => record.offset < end);
-      const last = records.at(-1);
-      if (last) {
-        const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
-        return { records: kept.flatMap((record) => decodeEvent(record) ?? []), next: last.offset + 1, done: false };
-      }
-      from = fetched.next;
+    const section = { topic: PROFILE_EVENTS, partition: this.partition, from: offset, to: end, maxBytes: FETCH_BYTES };
+    for await (const { records, next } of scan(this.kafka, section)) {
+      if (records.length === 0) continue;
+      const kept = wanted ? records.filter(({ key }) => key !== null && wanted(key.toString())) : records;
+      return { records: kept.flatMap((record) => decodeEvent(record) ?? []), next, done: false };
     }
     return { records: [], next: end, done: true };
-  }
-
-  /** Returns the first retained offset. */
-  async #low(): Promise<number | undefined> {
-    return (await this.kafka.ranges(PROFILE_EVENTS)).find(({ partition }) => partition === this.partition)?.low;
   }
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
+import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -16,7 +17,6 @@ import { Store } from './store';
  * Opens the store of a partition and applies the changelog to it, from the store's checkpoint or from the beginning.
  */
 
-const FETCH_BYTES = 1024 * 1024;
 /** Records per transaction. For each store, LMDB keeps memory for the pages of its largest transaction. */
 const CHUNK = 250;
 const LOG_EVERY_MS = 10_000;
@@ -40,7 +40,7 @@ export async function restore(
   definitions: Definitions,
 ): Promise<Restored> {
   const { partition, path, nowMs, log } = at;
-  const range = (await kafka.ranges(PROFILES)).find((each) => each.partition === partition);
+  const range = await rangeOf(kafka, { topic: PROFILES, partition });
   if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
   let store = new Store(path);
   const rebuilt = !fits(store, range, nowMs);
@@ -58,16 +58,14 @@ export async function restore(
     intervalsMs: definitions.intervals,
     sent: await sentBefore(kafka, range),
   };
-  while (next < range.high) {
-    const at = { topic: PROFILES, partition, offset: next, maxBytes: FETCH_BYTES, until: range.high };
-    const fetched = await kafka.read(at);
-    if (fetched.gone) throw new Error(`the changelog lost offset ${next} of partition ${partition} while it was read`);
-    const changes = fetched.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
+  for await (const piece of scan(kafka, { topic: PROFILES, partition, from: next, to: range.high })) {
+    if (piece.gone) throw new Error(`the changelog lost offset ${next} of partition ${partition} while it was read`);
+    const changes = piece.records.flatMap(({ key, value }) => readChange(key, value) ?? []);
     const profiles = changes.filter((change) => change.kind === 'profile');
     for (let i = 0; i < profiles.length; i += CHUNK) store.restore(profiles.slice(i, i + CHUNK), how);
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
     records += changes.length;
-    next = fetched.next;
+    next = piece.next;
     if (performance.now() - loggedAt < LOG_EVERY_MS) continue;
     loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
@@ -83,9 +81,7 @@ export async function restore(
  */
 async function sentBefore(kafka: Pick<Kafka, 'read'>, { partition, low, high }: Range): Promise<number> {
   if (high <= low) return 0;
-  const at = { topic: PROFILES, partition, offset: high - 1, maxBytes: FETCH_BYTES, until: high };
-  const { records } = await kafka.read(at);
-  const last = records.at(-1);
+  const last = await recordAt(kafka, { topic: PROFILES, partition, offset: high - 1 });
   const change = last && readChange(last.key, last.value);
   return change?.kind === 'meta' ? change.meta.sent : 0;
 }

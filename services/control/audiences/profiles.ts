@@ -9,7 +9,7 @@ import { Previews } from './previews';
 import { SyncLog } from './sync-log';
 
 export interface ProfilesOptions {
-  kafka: Pick<Kafka, 'tail' | 'ranges' | 'read'>;
+  kafka: Pick<Kafka, 'tail' | 'ranges'>;
   config: Pick<ConfigView, 'audience' | 'computedTrait'>;
   history: Pick<History, 'ask'>;
   producer: Pick<BatchProducer, 'send'>;

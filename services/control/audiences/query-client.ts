@@ -10,7 +10,7 @@ export class QueryClient {
   readonly #answers: RecordWaiter;
 
   constructor(
-    private readonly kafka: Pick<Kafka, 'ranges' | 'read'>,
+    private readonly kafka: Pick<Kafka, 'ranges' | 'tail'>,
     private readonly producer: Pick<BatchProducer, 'send'>,
     log: Log,
   ) {

@@ -1,5 +1,6 @@
 import { type Json } from '../../../shared/model/message';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
+import { scan } from '../../../shared/kafka/scan';
 import { DEAD } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
 
@@ -31,15 +32,12 @@ export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number):
 
 async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {
   for (const { partition, low, high } of await kafka.ranges(DEAD, atMs - DEAD_AROUND_MS)) {
-    let offset = low;
-    while (offset < Math.min(high, low + MOST_DEAD_READ)) {
-      const at = { topic: DEAD, partition, offset, until: high, maxBytes: 1024 * 1024 };
-      const { records, next, gone } = await kafka.read(at);
+    const to = Math.min(high, low + MOST_DEAD_READ);
+    for await (const { records } of scan(kafka, { topic: DEAD, partition, from: low, to })) {
       const found = records.find(({ headers }) => headers.delivery === id);
       if (found) return found;
       const last = records.at(-1);
-      if (gone || (last && last.timestampMs > atMs + DEAD_AROUND_MS)) break;
-      offset = next;
+      if (last && last.timestampMs > atMs + DEAD_AROUND_MS) break;
     }
   }
   return undefined;

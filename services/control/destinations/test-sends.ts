@@ -30,7 +30,7 @@ export interface TestSends {
 }
 
 export interface TestSendsOptions {
-  kafka: Pick<Kafka, 'ranges' | 'read'>;
+  kafka: Pick<Kafka, 'tail'>;
   producer: BatchProducer;
   /** WAYPOST_TIMEOUT */
   timeoutMs: number;

@@ -4,6 +4,7 @@ import { Periodic, sleep } from '../../../shared/service/async';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { readPiece } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
@@ -218,15 +219,10 @@ export class Replays {
     const { kafka, config, history } = this.options;
     const { job } = held;
     const topic = topicOf(job.scope);
-    const { partition, next: offset, end: until } = place;
-    const fetched = await kafka.read({ topic, partition, offset, until, maxBytes: READ_BYTES });
-    if (fetched.gone) {
-      place.next = await this.#skipTo(topic, place);
-      return;
-    }
+    const { partition, next: from, end: to } = place;
+    const { records, next } = await readPiece(kafka, { topic, partition, from, to, maxBytes: READ_BYTES });
     await history.learnDeletions();
-    const candidates = fetched.records
-      .filter(({ offset }) => offset < place.end)
+    const candidates = records
       .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
       .filter(({ delivery }) => !history.forgotten.has(asEvent(delivery)));
     const ids = candidates.map(({ delivery }) => delivery.id);
@@ -239,7 +235,7 @@ export class Replays {
     });
     if (job.pass === 'counting') job.matched += chosen.length;
     else if (!(await this.#send(held, place, { chosen, pace }))) return;
-    place.next = fetched.next;
+    place.next = next;
   }
 
   /** @returns whether all were sent: a cancelled job stops between two appends */
@@ -274,12 +270,6 @@ export class Replays {
       Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
     }
     return isActive(job) && !lost && !this.#stopping;
-  }
-
-  /** Skips the records that Kafka has deleted. */
-  async #skipTo(topic: string, { partition, next, end }: Place): Promise<number> {
-    const range = (await this.options.kafka.ranges(topic)).find((each) => each.partition === partition);
-    return range && range.low > next ? Math.min(range.low, end) : end;
   }
 
   async #places(scope: Scope): Promise<Place[]> {

@@ -1,5 +1,6 @@
 import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
+import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Job } from './job';
 
@@ -8,7 +9,6 @@ import { type Job } from './job';
  * history may lag: each record is sent together with its event.
  */
 
-const READ_BYTES = 1024 * 1024;
 /** Allows for clocks of brokers and control that differ, either way. Only for a job saved without positions. */
 const SLACK_MS = 10_000;
 /**
@@ -25,19 +25,17 @@ export async function sentSinceCheckpoint(
   const sent = new Set<string>();
   if (job.pass !== 'running') return sent;
   for (const { partition, low, high } of await unsavedRanges(kafka, job)) {
-    let until = job.updatedAt + SLACK_MS + LONGEST_PIECE_MS;
-    for (let offset = low; offset < high;) {
-      const at = { topic: ATTEMPTS, partition, offset, until: high, maxBytes: READ_BYTES };
-      const { records, next, gone } = await kafka.read(at);
+    let until: number | undefined;
+    for await (const { records } of scan(kafka, { topic: ATTEMPTS, partition, from: low, to: high })) {
+      const [first, last] = [records[0], records.at(-1)];
+      if (!first || !last) continue;
       // Compared with the brokers' clock alone: the first record after the save is not older than the save.
-      if (offset === low) until = Math.max(until, (records[0]?.timestampMs ?? 0) + LONGEST_PIECE_MS);
+      until ??= LONGEST_PIECE_MS + Math.max(job.updatedAt + SLACK_MS, first.timestampMs);
       for (const { value } of records) {
         const id = sentBy(job.id, value);
         if (id !== undefined) sent.add(id);
       }
-      const last = records.at(-1);
-      if (gone || (last && last.timestampMs > until)) break;
-      offset = next;
+      if (last.timestampMs > until) break;
     }
   }
   return sent;

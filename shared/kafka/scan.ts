@@ -1,0 +1,67 @@
+import { type InRecord, type Kafka, type Range } from './port';
+
+/**
+ * Reads a known part of a topic, for this process alone. `Kafka.read` never takes an empty response for the end, so that
+ * a scan is complete also while a broker throttles this client, or a new leader is behind.
+ */
+
+type Reads = Pick<Kafka, 'read' | 'ranges'>;
+
+const FETCH_BYTES = 1024 * 1024;
+
+/** The records of a partition from an offset to before a known end. */
+export interface Section {
+  topic: string;
+  partition: number;
+  from: number;
+  to: number;
+  /** of one fetch (default 1 MiB) */
+  maxBytes?: number;
+}
+
+/** The records of one fetch. */
+export interface Piece {
+  records: InRecord[];
+  /** offset to read on from, at most the end of the section */
+  next: number;
+  /** true if records before `next` no longer exist */
+  gone: boolean;
+}
+
+/** Reads the first records of a section. Records that no longer exist are skipped. @throws AppError `kafka_unavailable` */
+export async function readPiece(kafka: Reads, section: Section): Promise<Piece> {
+  const { topic, partition, from, to, maxBytes = FETCH_BYTES } = section;
+  const { records, next, gone } = await kafka.read({ topic, partition, offset: from, until: to, maxBytes });
+  if (gone) {
+    const low = (await rangeOf(kafka, { topic, partition }))?.low ?? to;
+    return { records: [], next: low > from ? Math.min(low, to) : to, gone };
+  }
+  return { records: next > to ? records.filter(({ offset }) => offset < to) : records, next: Math.min(next, to), gone };
+}
+
+/** Reads a section to its end, fetch by fetch. @throws AppError `kafka_unavailable` */
+export async function* scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void> {
+  for (let from = section.from; from < section.to;) {
+    const piece = await readPiece(kafka, { ...section, from });
+    yield piece;
+    from = piece.next;
+  }
+}
+
+/** Returns the record at an offset that exists, or the first one behind it. @throws AppError `kafka_unavailable` */
+export async function recordAt(
+  kafka: Pick<Kafka, 'read'>,
+  at: { topic: string; partition: number; offset: number },
+): Promise<InRecord | undefined> {
+  const { records } = await kafka.read({ ...at, maxBytes: 1, until: at.offset + 1 });
+  return records[0];
+}
+
+/** Returns the range of one partition, as `Kafka.ranges` does; undefined if the topic has no such partition. */
+export async function rangeOf(
+  kafka: Pick<Kafka, 'ranges'>,
+  { topic, partition }: { topic: string; partition: number },
+  sinceMs?: number,
+): Promise<Range | undefined> {
+  return (await kafka.ranges(topic, sinceMs)).find((range) => range.partition === partition);
+}

@@ -1,0 +1,102 @@
+import { type InRecord, type Kafka, type ReadAt } from '../../../shared/kafka/port';
+import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
+
+/** Scans of a log behind the port. Throttled and lagging brokers: reader.test.ts. */
+
+/** A partition 3 with records at some offsets, which are returned two at a time. */
+function logOf({ low = 0, offsets }: { low?: number; offsets: number[] }) {
+  const asked: ReadAt[] = [];
+  const high = offsets.at(-1)! + 1;
+  const kafka: Pick<Kafka, 'read' | 'ranges'> = {
+    ranges: () => Promise.resolve([2, 3].map((partition) => ({ partition, low, high }))),
+    read: (at) => {
+      asked.push(at);
+      if (at.offset < low || at.offset > high) {
+        return Promise.resolve({ records: [], next: at.offset, end: high, gone: true });
+      }
+      const records = offsets.filter((offset) => offset >= at.offset).slice(0, 2);
+      const next = (records.at(-1) ?? high - 1) + 1;
+      return Promise.resolve({
+        records: records.map((offset) => ({ offset }) as InRecord),
+        next,
+        end: high,
+        gone: false,
+      });
+    },
+  };
+  return { kafka, asked };
+}
+
+const PLACE = { topic: 't', partition: 3 };
+
+async function scanned(kafka: Pick<Kafka, 'read' | 'ranges'>, from: number, to: number) {
+  const pieces: [offsets: number[], next: number, gone: boolean][] = [];
+  for await (const { records, next, gone } of scan(kafka, { ...PLACE, from, to })) {
+    pieces.push([records.map(({ offset }) => offset), next, gone]);
+  }
+  return pieces;
+}
+
+test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaited<ReturnType<typeof scanned>>]>([
+  ['nothing', { offsets: [0, 1] }, [1, 1], []],
+  [
+    'all records before the end, fetch by fetch',
+    { offsets: [0, 1, 4, 6] },
+    [0, 7],
+    [
+      [[0, 1], 2, false],
+      [[4, 6], 7, false],
+    ],
+  ],
+  [
+    'no record at or behind its end',
+    { offsets: [0, 1, 2, 3] },
+    [0, 3],
+    [
+      [[0, 1], 2, false],
+      [[2], 3, false],
+    ],
+  ],
+  [
+    'on behind records that were deleted meanwhile, and says so',
+    { low: 5, offsets: [5, 6] },
+    [0, 7],
+    [
+      [[], 5, true],
+      [[5, 6], 7, false],
+    ],
+  ],
+  ['nothing if all of it was deleted', { low: 9, offsets: [9] }, [0, 7], [[[], 7, true]]],
+  ['nothing behind the end of a truncated log', { offsets: [0, 1] }, [4, 7], [[[], 7, true]]],
+])('a scan reads %s', async (_, log, [from, to], pieces) => {
+  expect(await scanned(logOf(log).kafka, from, to)).toEqual(pieces);
+});
+
+test('a scan names its end in each read, so that no empty response counts as the end', async () => {
+  const { kafka, asked } = logOf({ offsets: [0, 1, 4, 6] });
+  await scanned(kafka, 0, 7);
+  expect(asked.map(({ offset, until }) => [offset, until])).toEqual([
+    [0, 7],
+    [2, 7],
+  ]);
+});
+
+test('a caller that has found its record ends the scan', async () => {
+  const { kafka, asked } = logOf({ offsets: [0, 1, 2, 3, 4, 5] });
+  for await (const { records } of scan(kafka, { ...PLACE, from: 0, to: 6 })) {
+    if (records.some(({ offset }) => offset === 2)) break;
+  }
+  expect(asked).toHaveLength(2);
+});
+
+test('the record at an offset is that record, or the next one if compaction has removed it', async () => {
+  const { kafka } = logOf({ offsets: [0, 1, 4, 6] });
+  expect(await recordAt(kafka, { ...PLACE, offset: 1 })).toMatchObject({ offset: 1 });
+  expect(await recordAt(kafka, { ...PLACE, offset: 2 })).toMatchObject({ offset: 4 });
+});
+
+test('the range of a partition that a topic does not have is unknown', async () => {
+  const { kafka } = logOf({ low: 4, offsets: [4, 6] });
+  expect(await rangeOf(kafka, PLACE)).toEqual({ partition: 3, low: 4, high: 7 });
+  expect(await rangeOf(kafka, { topic: 't', partition: 9 })).toBeUndefined();
+});
