@@ -317,6 +317,46 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
+  test('deferred records that retention deletes are counted, and no record is read again for their sake', async () => {
+    const kafka = await connect();
+    const [topic, group] = ['webhooks.retry.30m', 'deferring'];
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    const at = (await kafka.ranges(topic)).find(({ partition }) => partition === 0)!;
+    const seen: string[] = [];
+    const consumption = await kafka.consume({
+      ...{ group, topics: [topic], onFatal: fatal },
+      onRecord: (record) => {
+        const value = String(record.value);
+        if (/^(deferred|done|later)/.test(value)) seen.push(value);
+        if (value.startsWith('deferred')) record.defer();
+        else record.done();
+        return 'accepted';
+      },
+    });
+    running.add(consumption);
+    await producer.send(numbered(topic, 3, 'deferred'));
+    await producer.send(numbered(topic, 5, 'done'));
+    await eventually(() => expect(seen).toContain('done4'));
+    const admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await admin.fetchTopicOffsets(prefix + topic);
+    const offset = String(at.high + 2);
+    await admin.deleteTopicRecords({ topic: prefix + topic, partitions: [{ partition: 0, offset }] });
+
+    consumption.readDeferred();
+    await eventually(() => expect(seen.filter((value) => value === 'deferred2')).toHaveLength(2));
+    await producer.send(numbered(topic, 1, 'later'));
+    await eventually(() => expect(seen).toContain('later0'));
+    expect(seen).toHaveLength(3 + 5 + 1 + 1);
+    const line = `waypost_consumer_missed_total{group="${group}",topic="${topic}",reason="retention"} 2`;
+    expect((await renderMetrics(metrics)).split('\n')).toContain(line);
+    await eventually(async () => expect((await kafka.committed(group, topic))[0]).toBe(at.high + 2));
+    await consumption.stop(5_000);
+    running.delete(consumption);
+    await admin.disconnect();
+    await producer.close(1_000);
+  });
+
   test('metrics count partitions that no member reads, the records in them and the age of the oldest', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });

@@ -7,7 +7,7 @@ const RELEASED = 2;
  * Offsets scanned for one commit, which takes a millisecond. A record may be open, or deferred, for hours. No commit notes
  * the records done beyond them, so that each of these would be repeated.
  */
-export const MOST_OFFSETS = 1_000_000;
+const MOST_OFFSETS = 1_000_000;
 /** Each takes at least a byte, so that this is more than commit metadata has room for. */
 const MOST_RUNS = 3_000;
 

@@ -1,11 +1,9 @@
 import { meterDiverted } from '../metrics';
 import { type OutRecord } from '../port';
-import { NO_LEADER, type ProduceError, produceError } from './errors';
 import {
   RequestSlots,
   type AccumulatorOptions,
   type Answered,
-  type Blocked,
   Closed,
   MAX_REQUEST_BYTES,
   type Part,
@@ -13,6 +11,7 @@ import {
   type Request,
   RequestDrafts,
 } from './request';
+import { NO_LEADER, type ProduceError, produceError, type Blocked } from './errors';
 import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
 import { NO_NODE, type TopicMetadata } from './request-sender';
 import { BlockedPartitions, TopicTable } from './topic-queues';

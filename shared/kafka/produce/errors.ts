@@ -1,3 +1,5 @@
+import { type Log } from '../../telemetry/log';
+
 /**
  * States what the error of a partition means for its records (https://kafka.apache.org/protocol#protocol_error_codes).
  *
@@ -62,16 +64,15 @@ export const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['UNKNOWN_TOPIC_OR_PARTITION', 'create the topic'],
 ]);
 
-/**
- * Tracks since when a partition or a topic accepts no records, and when to try it next. Times are in ms, by
- * `performance.now()`.
- */
-
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** Leader elections and broker restarts may take this long, and are waited out. */
 const BLOCKED_AFTER_MS = 1_000;
 
+/**
+ * Tracks since when a partition or a topic accepts no records, and when to try it next. Times are in ms, by
+ * `performance.now()`.
+ */
 export class Backoff {
   #failures = 0;
   #since = Infinity;
@@ -103,5 +104,85 @@ export class Backoff {
     if (this.error === undefined) return;
     this.error = undefined;
     this.retry();
+  }
+}
+
+/** A partition that has accepted no records for a second; without a number, a topic that has been unknown that long. */
+export interface Blocked {
+  topic: string;
+  partition?: number;
+  error: ProduceError;
+}
+
+/** The part of a request that its log needs. */
+interface FailedRequest {
+  node: number;
+  parts: readonly { queue: { topic: string; partition: number; backoff: Backoff } }[];
+}
+
+const LOG_EVERY_MS = 1_000;
+
+/** Logs failures of the producer: failed attempts at most once a second, each blocked partition once. */
+export class FailureLog {
+  #loggedAt = -Infinity;
+  /** blocked partitions and topics, with the time of the report, by place */
+  readonly #known = new Map<string, { blocked: Blocked; since: number }>();
+
+  constructor(private readonly log: Log) {}
+
+  /** true while a partition is reported as blocked and not yet as writable */
+  get isOpen(): boolean {
+    return this.#known.size > 0;
+  }
+
+  /** Logs a request that was not acknowledged, or not in all its parts. */
+  failed({ node, parts }: FailedRequest, reason?: string): void {
+    const failing = parts.filter(({ queue }) => queue.backoff.error !== undefined);
+    // A permanently refused record is logged by `refused`, and its partition does not fail.
+    if (failing.length === 0 && reason === undefined) return;
+    const now = performance.now();
+    if (now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    const first = failing[0]?.queue;
+    this.log.warn(
+      {
+        ...{ broker: node, topic: first?.topic, partition: first?.partition, partitions: failing.length },
+        reason: reason ?? first?.backoff.error?.name,
+      },
+      'produce.failed',
+    );
+  }
+
+  /** Logs a record that was returned to its caller. */
+  refused(place: string, reason: string): void {
+    this.log.error({ place, reason }, 'produce.refused');
+  }
+
+  /** Logs that no broker returns the leaders of the partitions. */
+  unknown(reason: string): void {
+    const now = performance.now();
+    if (now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    this.log.warn({ reason }, 'produce.metadata_missing');
+  }
+
+  /** Reports partitions that became blocked, and those accepting records again. */
+  report(blocked: Iterable<Blocked>): void {
+    const now = performance.now();
+    const over = new Set(this.#known.keys());
+    for (const each of blocked) {
+      const { topic, partition, error } = each;
+      const place = `${topic}/${String(partition)}`;
+      over.delete(place);
+      if (this.#known.has(place)) continue;
+      this.#known.set(place, { blocked: each, since: now });
+      this.log.error({ topic, partition, reason: error.name, remedy: REMEDIES.get(error.name) }, 'partition.blocked');
+    }
+    for (const place of over) {
+      const { blocked: was, since } = this.#known.get(place) ?? {};
+      this.#known.delete(place);
+      const lastedMs = Math.round(now - (since ?? now));
+      this.log.info({ topic: was?.topic, partition: was?.partition, lastedMs }, 'partition.writable');
+    }
   }
 }

@@ -16,13 +16,6 @@ export interface AccumulatorOptions {
   lingerMs: number;
 }
 
-/** A partition that has accepted no records for a second; without a number, a topic that has been unknown that long. */
-export interface Blocked {
-  topic: string;
-  partition?: number;
-  error: ProduceError;
-}
-
 /** The records of one partition in a request. */
 export interface Part {
   queue: PartitionQueue;

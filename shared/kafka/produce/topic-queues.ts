@@ -1,8 +1,7 @@
 import { partitionOf } from '../protocol/partitioner';
 import { type OutRecord } from '../port';
-import { Backoff, topicError, UNKNOWN_PARTITION } from './errors';
+import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
-import { type Blocked } from './request';
 import { NO_NODE, type TopicMetadata } from './request-sender';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
