@@ -138,16 +138,14 @@ async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>):
   await Promise.all([...written, producer.send(batch)]);
 }
 
-/** Writes entries of `config` as control does. */
-
 /** The source of the messages of a benchmark. */
 export const SOURCE = 'src_bench';
 
 /** One entry, of any kind. */
 export type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Kinds];
 
-/** Appends them as first versions, one after the other. */
-export async function writeEntries(
+/** Appends entries of `config` as control does: as first versions, one after the other. */
+async function writeEntries(
   { kafka, producer, log }: { kafka: Kafka; producer: BatchProducer; log: Log },
   entries: readonly Entry[],
 ): Promise<void> {
@@ -165,7 +163,7 @@ function writeOne<K extends keyof Kinds>(write: Write, { kind, data }: { kind: K
   return write(kind, data.id, data, { replaces: 0 });
 }
 
-export function destinationOf(
+function destinationOf(
   id: string,
   { url, filter }: { url: string; filter?: string | undefined },
   settings: Settings,

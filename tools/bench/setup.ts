@@ -58,7 +58,7 @@ export async function setUp(profileDir: string | undefined, note: (text: string)
 }
 
 /** A Kafka for the benchmark alone, started as by `npm start`, so that its CPU time can be measured separately. */
-export interface BenchBroker {
+interface BenchBroker {
   address: string;
   /** 0 if it runs in a container */
   pid: number;
@@ -78,7 +78,7 @@ export interface BenchBroker {
 }
 
 /** @param note receives the name of each slow step */
-export async function startBroker(dir: string, note: (text: string) => void): Promise<BenchBroker> {
+async function startBroker(dir: string, note: (text: string) => void): Promise<BenchBroker> {
   const launch = await findKafka(note);
   const broker = await launch({ dir: join(dir, 'kafka') });
   let admin: Admin;

@@ -17,13 +17,13 @@ describe('percentile', () => {
     [hundred, 1, 100],
     [[5], 0.99, 5],
     [[], 0.5, NaN],
-  ])('is a value that was measured', (values, share, expected) => expect(percentile(values, share)).toBe(expected));
+  ])('a percentile is a measured value', (values, share, expected) => expect(percentile(values, share)).toBe(expected));
 });
 
 describe('spread', () => {
-  it('leaves out what was not measured in a round', () =>
+  it('spread skips rounds without a measurement', () =>
     expect(spread([2, undefined, 9, 4])).toEqual({ median: 4, min: 2, max: 9, rounds: 3 }));
-  it('is absent where nothing was', () => expect(spread([undefined])).toBeUndefined());
+  it('spread is undefined without a measurement', () => expect(spread([undefined])).toBeUndefined());
 });
 
 describe('ratio', () => {

@@ -10,7 +10,7 @@ describe('progress', () => {
     expect(soFar('isolation', elapsedMs, expectedMs)).toBe(text),
   );
 
-  it('of what is counted tells how many, how fast, and how long it still takes', () => {
+  it('progress of a count has the number, the rate and the remaining time', () => {
     const at = { of: 300_000, sinceMs: 20_000 };
     expect(howMany('counting', 100_000, at)).toBe('counting: 100,000 of 300,000, 5,000/s, about 40 s left');
     expect(howMany('counting', 0, at)).toBe('counting: 0 of 300,000');
@@ -22,7 +22,7 @@ describe('progress', () => {
     [120_000, '2 min'],
   ])('shows %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text));
 
-  it('names the round and the part, and gives back what was measured', async () => {
+  it('a step names the round and the part, and returns the measurement', async () => {
     const told: string[] = [];
     const part = new Progress((text) => told.push(text)).within('round 1').within('outage');
     expect(await part.during('the endpoint is dead', 1, () => Promise.resolve(5))).toBe(5);

@@ -68,20 +68,20 @@ const kill = (at: number, over: Partial<Disturbance> = {}): Disturbance => ({
 });
 
 describe('the ends of acknowledged messages', () => {
-  it('delivered and taken is well', () => {
+  it('a delivery that is recorded as delivered and was received violates nothing', () => {
     const run = delivered();
     expect(run.verdict()).toMatchObject({ acknowledged: 1, deliveries: 1, delivered: 1 });
     expect(run.violations()).toEqual([]);
   });
 
-  it('without any end it is lost, however much was tried', () => {
+  it('a delivery without a recorded end is lost', () => {
     const run = aRun(['track-1']);
     run.waiting('track-1', 'steady');
     expect(run.verdict().crimes.lost).toMatchObject([{ message: 'track-1', role: 'steady' }]);
     expect(run.violations()).toHaveLength(1);
   });
 
-  it('each destination counts for itself', () => {
+  it('each destination has its own verdict', () => {
     const run = delivered();
     const both = aRun(['page-1']);
     both.take('page-1', 'steady');
@@ -91,13 +91,13 @@ describe('the ends of acknowledged messages', () => {
     expect(both.verdict().crimes.lost).toMatchObject([{ role: 'slow' }]);
   });
 
-  it('recorded as delivered and never taken is a lie', () => {
+  it('a delivery that is recorded as delivered and was never received is a violation', () => {
     const run = aRun(['track-1']);
     run.delivered('track-1', 'steady');
     expect(run.verdict().crimes.notTaken).toHaveLength(1);
   });
 
-  it('dead is an end where the endpoint refuses, and not where it is well', () => {
+  it('a dead delivery is a violation at a healthy endpoint only', () => {
     const run = aRun(['group-1']);
     run.dead('group-1', 'rejecting', 'rejected');
     run.dead('group-1', 'resetting', 'window_closed');
@@ -110,7 +110,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.deadAtHealthy).toMatchObject([{ role: 'steady' }]);
   });
 
-  it('dead without its letter is not kept', () => {
+  it('a dead delivery without a dead letter is a violation', () => {
     const run = aRun(['screen-1']);
     run.take('screen-1', 'steady');
     run.delivered('screen-1', 'steady');
@@ -118,7 +118,7 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.noLetter).toMatchObject([{ role: 'failing' }]);
   });
 
-  it('what came after its destination was switched off is no delivery; what was routed before is', () => {
+  it('a call after its destination was disabled is not routed, and one before it must end', () => {
     const run = aRun(['identify-1', 'identify-2']);
     for (const message of ['identify-1', 'identify-2']) {
       run.take(message, 'steady');
@@ -132,13 +132,13 @@ describe('the ends of acknowledged messages', () => {
     expect(run.verdict().crimes.lost).toMatchObject([{ message: 'identify-2', role: 'leaving' }]);
   });
 
-  it('delivered is final, and a second kind of end is told', () => {
+  it('delivered is final, and a second kind of end is a contradiction', () => {
     const run = delivered();
     run.dead('track-1', 'steady', 'window_closed');
     expect(run.verdict()).toMatchObject({ delivered: 1, contradictions: [{ why: 'delivered and dead' }] });
   });
 
-  it('copies of a message are counted beyond the first', () => {
+  it('copies of a message count from the second on', () => {
     const run = delivered();
     for (let i = 0; i < 3; i++) run.history.message('track-1');
     expect(run.verdict().copies).toBe(2);
@@ -154,13 +154,13 @@ describe('repeats', () => {
   };
   const report = (run: ReturnType<typeof aRun>) => run.verdict().repeats.steady;
 
-  it('without a reason may not be', () => {
+  it('a repeat without a reason is a violation', () => {
     const run = repeated([]);
     expect(report(run)?.unexplained).toHaveLength(1);
     expect(run.violations()).toHaveLength(1);
   });
 
-  it('of what was in flight at a kill belong to it', () => {
+  it('a kill explains a repeat of a request in flight', () => {
     const run = repeated([kill(T + 100)]);
     expect(report(run)).toMatchObject({
       total: 1,
@@ -170,17 +170,17 @@ describe('repeats', () => {
     expect(run.violations()).toEqual([]);
   });
 
-  it('of what still arrived belong to it, by the moment when the signal was sent', () => {
+  it('a kill explains a request that arrives up to half a second after the signal', () => {
     expect(report(repeated([kill(T - 700)]))?.unexplained).toHaveLength(1);
     expect(report(repeated([kill(T - 700, { struckAt: T - 400 })]))).toMatchObject({ reasons: { in_flight: 1 } });
     expect(report(repeated([kill(T - 700, { struckAt: T - 501 })]))?.unexplained).toHaveLength(1);
   });
 
-  it('of what was committed long before a kill do not', () => {
+  it('a kill does not explain a repeat of a delivery that was recorded long before it', () => {
     expect(report(repeated([kill(T + IN_FLIGHT_MS + 1)]))?.unexplained).toHaveLength(1);
   });
 
-  it('of what was committed before a kill do not, however shortly', () => {
+  it('a kill does not explain a repeat of a delivery that was committed shortly before it', () => {
     const with_ = (...commit: [offset: number, at: number, metadata?: string]) => {
       const run = repeated([kill(T + 100)]);
       run.committed(...commit);
@@ -193,7 +193,7 @@ describe('repeats', () => {
     expect(with_(2, T + 150)).toEqual([]);
   });
 
-  it('of what was not committed for long belong to a kill in the wake of another fault, and to no other', () => {
+  it('a kill explains a delivery without a commit for seconds only after another fault', () => {
     const late = kill(T + IN_FLIGHT_MS + 2_000);
     const rebalance = { what: 'second delivery joins', at: T - 500, until: T + 500, may: [] };
     expect(report(repeated([rebalance, late], T + 9_000))).toMatchObject({ reasons: { in_flight: 1 } });
@@ -203,7 +203,7 @@ describe('repeats', () => {
     expect(report(run)?.unexplained).toHaveLength(1);
   });
 
-  it('are excused by a kill for as long as nothing was written down', () => {
+  it('a kill explains a repeat if the first request has no recorded outcome', () => {
     const run = aRun(['track-1'], [kill(T + 9_000)]);
     run.take('track-1', 'steady');
     run.take('track-1', 'steady', T + 12_000);
@@ -211,27 +211,27 @@ describe('repeats', () => {
     expect(report(run)).toMatchObject({ reasons: { in_flight: 1 }, unexplained: [] });
   });
 
-  it('before the kill do not either', () => {
+  it('a kill does not explain a repeat before it', () => {
     expect(report(repeated([kill(T + 6_000)], T + 5_000))?.unexplained).toHaveLength(1);
   });
 
-  it('are not excused by an orderly stop', () => {
+  it('an orderly stop does not explain a repeat', () => {
     expect(report(repeated([kill(T + 100, { may: [] })]))?.unexplained).toHaveLength(1);
   });
 
-  it('while a broker was away are its', () => {
+  it('a broker that was away explains a repeat of a request during that time', () => {
     const away = kill(T - 4_000, { what: 'kill broker', until: T + 1_000, may: ['flight_until', 'writes'] });
     expect(report(repeated([away]))).toMatchObject({ reasons: { in_flight: 1 } });
   });
 
-  it('after an attempt without a usable answer are due', () => {
+  it('an attempt without a usable response explains the next one', () => {
     const run = delivered();
     run.retried('track-1', 'steady', T + 3_000);
     run.take('track-1', 'steady', T + 5_000);
     expect(report(run)).toMatchObject({ reasons: { unanswered: 1 }, unexplained: [] });
   });
 
-  it('of a delivery that went on after it was delivered need a fault while its record was open', () => {
+  it('a delivery that continued after it was delivered needs a fault while its record was open', () => {
     const forked = (disturbances: Disturbance[], committedAt?: number) => {
       const run = repeated(disturbances, T + 30_000);
       const at = new Date(T + 30_000).toISOString();
@@ -321,7 +321,7 @@ describe('repeats', () => {
     });
   });
 
-  it('of two records that are the same need a writer that was broken', () => {
+  it('two equal records need a fault of their writer', () => {
     const twice = (disturbances: Disturbance[]) => {
       const run = repeated(disturbances);
       run.delivered('track-1', 'steady', { record: { topic: 'webhooks', partition: 0, offset: 2 } });

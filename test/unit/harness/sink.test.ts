@@ -16,8 +16,8 @@ afterEach(async () => {
 const post = (url: string, body = '{}', headers: Record<string, string> = {}, dispatcher = new Agent()) =>
   request(url, { method: 'POST', body, headers, dispatcher, headersTimeout: 300, bodyTimeout: 300 });
 
-describe('records', () => {
-  test('the request as it came: raw casing, exact bytes, query', async () => {
+describe('the requests of a sink', () => {
+  test('a sink records the raw header names, the exact bytes and the query of a request', async () => {
     const s = await start();
     const { statusCode, body } = await post(s.url('/hook?a=1'), '{"ü":1}', {
       'X-Signature': 'abc',
@@ -38,7 +38,7 @@ describe('records', () => {
     expect(s.received('/other')).toEqual([]);
   });
 
-  test('distinct deliveries and repeats', async () => {
+  test('a sink counts distinct deliveries and repeats', async () => {
     const s = await start();
     for (const id of ['a', 'b', 'a', 'a']) await post(s.url('/h'), '', { 'webhook-id': id });
     expect(s.deliveries('/h')).toEqual({ distinct: 2, repeats: 2, ids: new Set(['a', 'b']) });
@@ -46,7 +46,7 @@ describe('records', () => {
     expect(s.requests).toEqual([]);
   });
 
-  test('waitFor, in time and not', async () => {
+  test('waitFor resolves with the requests, and throws at its deadline', async () => {
     const s = await start();
     const two = s.waitFor(2, { path: '/h' });
     await Promise.all([post(s.url('/h')), post(s.url('/other')), post(s.url('/h'))]);
@@ -56,7 +56,7 @@ describe('records', () => {
     );
   });
 
-  test('connections, now and at most', async () => {
+  test('a sink counts its open connections and their maximum', async () => {
     const s = await start();
     for (let i = 0; i < 3; i++) {
       const socket = connect(s.port, s.host);
@@ -71,8 +71,8 @@ describe('records', () => {
   });
 });
 
-describe('behaves', () => {
-  test('by path, with status, headers and body', async () => {
+describe('the responses of a sink', () => {
+  test('a path responds with its status, headers and body', async () => {
     const s = await start();
     s.on('/busy', { status: 503, headers: { 'retry-after': '7' }, body: 'later' });
     const busy = await post(s.url('/busy'));
@@ -80,7 +80,7 @@ describe('behaves', () => {
     expect((await post(s.url('/fine'))).statusCode).toBe(200);
   });
 
-  test('in a sequence, the last repeating', async () => {
+  test('a path responds in a sequence and repeats the last response', async () => {
     const s = await start();
     s.on('*', [{ status: 500 }, { status: 429 }, { status: 200 }]);
     const statuses = [];
@@ -88,7 +88,7 @@ describe('behaves', () => {
     expect(statuses).toEqual([500, 429, 200, 200]);
   });
 
-  test('as the request deserves', async () => {
+  test('a path computes its response from the request', async () => {
     const s = await start();
     s.on('*', (received, nth) => ({ status: received.body.length > 3 ? 400 : 200, body: String(nth) }));
     const first = await post(s.url(), 'long body');
@@ -96,7 +96,7 @@ describe('behaves', () => {
     expect([first.statusCode, second.statusCode, await second.body.text()]).toEqual([400, 200, '1']);
   });
 
-  test('late', async () => {
+  test('a path responds after its delay', async () => {
     const s = await start();
     s.on('/late', { delayMs: 600_000 }).on('/later', { delayMs: 1 });
     let answered = false;
@@ -111,7 +111,7 @@ describe('behaves', () => {
     await late;
   });
 
-  test('badly', async () => {
+  test('a path hangs, resets, drips and never ends as it is set', async () => {
     const s = await start();
     s.on('/hang', { misbehave: 'hang' })
       .on('/reset', { misbehave: 'reset' })
@@ -135,7 +135,7 @@ describe('behaves', () => {
     expect(bytes).toBeGreaterThan(5_000_000);
   });
 
-  test('badly under TLS', async () => {
+  test('a path resets a connection under TLS', async () => {
     const s = await start({ tls: true });
     s.on('*', { misbehave: 'reset' });
     const trusting = new Agent({ connect: { ca: s.certificate!.cert } });
@@ -144,7 +144,7 @@ describe('behaves', () => {
     });
   });
 
-  test('close ends what hangs, and may be called twice', async () => {
+  test('close ends hanging requests, and a second call does nothing', async () => {
     const s = await start();
     s.on('*', { misbehave: 'hang' });
     const hanging = request(s.url(), { method: 'POST', dispatcher: new Agent() });
@@ -164,7 +164,7 @@ describe('TLS', () => {
       (error: unknown) => (error as { code: string }).code,
     );
 
-  test('self-signed: refused unless trusted', async () => {
+  test('a client refuses a self-signed certificate that it does not trust', async () => {
     const s = await start({ tls: true });
     expect(s.url()).toMatch(/^https:/);
     expect(await codeOf(post(s.url()))).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
@@ -178,12 +178,12 @@ describe('TLS', () => {
     ['expired', { notAfter: new Date(Date.now() - 60_000) }, 'CERT_HAS_EXPIRED'],
     ['not yet valid', { notBefore: new Date(Date.now() + 60_000) }, 'CERT_NOT_YET_VALID'],
     ['of another host', { hosts: ['elsewhere.example'] }, 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  ])('by a known authority, %s', async (_, options, expected) => {
+  ])('a certificate of a known authority: %s', async (_, options, expected) => {
     const s = await start({ tls: makeCertificate({ ...options, issuer: authority }) });
     expect(await codeOf(post(s.url(), '', {}, trusting(authority.cert)))).toBe(expected);
   });
 
-  test('by an unknown authority', async () => {
+  test('a client refuses a certificate of an unknown authority', async () => {
     const s = await start({ tls: makeCertificate({ issuer: authority }) });
     expect(await codeOf(post(s.url()))).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   });

@@ -6,7 +6,7 @@ import { hangings, ofPhases, shareOf } from './isolation-rows';
 
 /** The plots of a run: bars as SVG on a white ground, readable in a browser's light and dark mode. Pure. */
 
-export interface Bar {
+interface Bar {
   label: string;
   /** from the bottom up; all bars share their names */
   parts: { name: string; value: number }[];

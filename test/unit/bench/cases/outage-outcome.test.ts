@@ -40,29 +40,29 @@ describe('the outcome of an outage', () => {
     circuits: [circuit('open', 10_120), circuit('closed', 10_220), circuit('open', 10_240), circuit('closed', 10_250)],
   };
 
-  it('counts from the return of the endpoint to the last of what was sent while it was dead', () => {
+  it('an outage is drained when the last call sent during it has arrived', () => {
     expect(outcome(sentAt, arrivals, history, times)).toMatchObject({ firstMs: 20, drainMs: 120, missing: 0 });
   });
 
-  it('takes the waits of those alone', () =>
+  it('only calls sent during the outage count for the waits', () =>
     expect(outcome(sentAt, arrivals, history, times).hops).toEqual({ mean: 2.5, most: 4 }));
 
-  it('takes for fresh what was sent after the first delivery and before the last', () => {
+  it('calls sent after the first delivery and before the last are fresh', () => {
     const { before, fresh } = outcome(sentAt, arrivals, history, times);
     expect(before).toEqual({ count: 1, p50Ms: 3, p99Ms: 3 });
     expect(fresh).toEqual({ count: 1, p50Ms: 7, p99Ms: 7 });
   });
 
-  it('counts circuits that opened after its return', () =>
+  it('only circuits that opened after the return of the endpoint count', () =>
     expect(outcome(sentAt, arrivals, history, times).reopened).toBe(1));
 
-  it('tells of what did not come', () => {
+  it('calls that never arrived are missing', () => {
     const some = new Map([...arrivals].filter(([id]) => id !== 'dead 2'));
     expect(outcome(sentAt, some, history, times)).toMatchObject({ missing: 1, drainMs: 20 });
   });
 });
 
-describe('the most within a time', () => {
+describe('mostWithin', () => {
   it.each([
     [[], 10, 0],
     [[1], 10, 1],

@@ -44,7 +44,7 @@ describe('the goal where endpoints hang', () => {
 });
 
 describe('isolation in the report', () => {
-  it('is judged by the clean phases before and after', () => {
+  it('a phase is compared with the clean phases before and after it', () => {
     // The machine gets slower from phase to phase; the report compares each phase with its neighbours.
     const phases = [
       [0, 100],
@@ -60,7 +60,7 @@ describe('isolation in the report', () => {
     expect(text.split('\n').filter((line) => /isolation, .*(met|missed)/.test(line))).toHaveLength(4);
   });
 
-  it('says what was refused, lost, or connected beyond the limit of a lane', () => {
+  it('refused and missing calls and excess connections are faults', () => {
     const bad = phase(10, { refused: 2, missing: 3, mostConnections: 260 });
     const text = report(results([aRound([phase(0), bad])]));
     expect(text).toMatch(/isolation, 10 hang: 2\.00 calls that ingest did not accept/);
@@ -72,13 +72,13 @@ describe('isolation in the report', () => {
 describe('the page', () => {
   const wrong = aRound([phase(0), phase(10)], { failures: [{ part: 'outage', why: 'no broker' }] });
 
-  it('has columns as wide as their widest cell, as Prettier wants them', () => {
+  it('the columns of the page are as wide as their widest cell', () => {
     const lines = pageOf(results([wrong]), []).split('\n');
     const widths = new Set(lines.filter((line) => line.startsWith('|')).map((line) => line.length));
     expect(widths.size).toBe(1);
   });
 
-  it('has the table, how it was taken, machine, and what failed', () => {
+  it('the page has the table, the method, the machine and the faults', () => {
     const page = pageOf(results([wrong]), ['![a](a.svg)']);
     expect(page).toMatch(/\| isolation, clean: healthy p99 +\| 10\.0 +\|/);
     expect(page).toMatch(/- isolation: .*; 100 endpoints\./);
@@ -86,7 +86,7 @@ describe('the page', () => {
     expect(page).toMatch(/round 1, outage: could not be measured: no broker/);
   });
 
-  it('has a bar for each phase, and no plot of what was not measured', () => {
+  it('a plot has a bar for each phase, and a part without figures has no plot', () => {
     const plots = plotsOf([aRound([phase(0), phase(1), phase(50)])]);
     expect([...plots.keys()]).toEqual(['isolation']);
     expect(plots.get('isolation')?.match(/>(clean|\d+ % hang)<\/text>/g)).toHaveLength(3);

@@ -49,27 +49,27 @@ const aRound = (microsEach: number, batches?: PipelineFigure): Round => ({
 const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => words.test(line)) ?? '';
 
 describe('the report', () => {
-  it('takes ratios within a round, and their median', () => {
+  it('a ratio is taken within a round, and the report shows the median', () => {
     const text = report(results([aRound(20, aLoop()), aRound(40, aLoop()), aRound(30, aLoop())]));
     expect(lineOf(text, /all, batches of 100: services .*× bare/)).toMatch(/ 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/);
   });
 
-  it('counts the broker in the CPU of a thousand webhooks, and neither load nor receiver', () => {
+  it('the CPU of a thousand webhooks includes the broker, but not load and receiver', () => {
     const text = report(results([aRound(20, aLoop())]));
     expect(lineOf(text, /services and broker/)).toMatch(/ 0\.120 +one run .*≤ 0\.150 +met/);
   });
 
-  it('leaves out what was not run', () => {
+  it('the report has no rows for parts that did not run', () => {
     const text = report(results([aRound(20)]));
     expect(text).not.toMatch(/^(delivery alone|call sent)/m);
   });
 
-  it('gives no sum where a process was not on this machine', () => {
+  it('the report has no sum if a process was not on this machine', () => {
     const text = report(results([aRound(20, aLoop({ cpu: cpu({ ingest: 1 }) }))]));
     expect(lineOf(text, /services and broker/)).toBe('');
   });
 
-  it('says what was lost, repeated or diverted', () => {
+  it('the report lists missing, repeated and diverted deliveries as faults', () => {
     const text = report(results([aRound(20), aRound(20, aLoop({ missing: 3 }))]));
     expect(text).toMatch(/Faults\n +round 2, batches: 3\.00 accepted and not delivered/);
     expect(report(results([aRound(20, aLoop())]))).not.toMatch(/Faults/);
@@ -87,7 +87,7 @@ describe('a verdict', () => {
 });
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell', () => {
+  it('a column is as wide as its widest cell', () => {
     expect(
       table([
         ['a', 'b'],
@@ -112,7 +112,7 @@ const aWaitingRound = (phases: WaitingPhase[]): Round => ({
 });
 
 describe('usage while deliveries wait', () => {
-  it('stands phase beside phase, a process that came later with empty cells before', () => {
+  it('each phase has a column, and a process that started later has empty cells before', () => {
     const one = waitingPhase('one', { retry: usage(80, 0.1) });
     const two = waitingPhase('two', { retry: usage(90, 0.2), 'retry 2': usage(70, 0.3) });
     expect(usageRows([aWaitingRound([one, two])])).toEqual([
@@ -126,10 +126,10 @@ describe('usage while deliveries wait', () => {
     ]);
   });
 
-  it('is the median over the rounds', () => {
+  it('a usage cell is the median over the rounds', () => {
     const rounds = [10, 30, 20].map((mb) => aWaitingRound([waitingPhase('one', { retry: usage(mb, 0) })]));
     expect(usageRows(rounds)[1]).toEqual(['retry: MB at the end', '20.0']);
   });
 
-  it('has no rows where it was not measured', () => expect(usageRows([{ bare: [], failures: [] }])).toEqual([]));
+  it('usage has no rows if it was not measured', () => expect(usageRows([{ bare: [], failures: [] }])).toEqual([]));
 });
