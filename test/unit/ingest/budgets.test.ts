@@ -23,7 +23,7 @@ test('a share that was given back can be taken again', () => {
   expect(fill(shares, 'a')).toBe(2);
 });
 
-test('owners that hold nothing are forgotten, and the others are not', () => {
+test('only owners that hold nothing are removed', () => {
   const shares = new FairShares(30_000);
   fill(shares, 'holder');
   for (let i = 0; i < 20_000; i++) {
@@ -49,7 +49,7 @@ describe('a request whose body has not come', () => {
     return { server, client, req };
   }
 
-  test('keeps the share of its owner, however many others come', async () => {
+  test('a stalled body keeps the share of its owner, however many others come', async () => {
     const { server, client, req } = await begin();
     const owner = budget();
     const body = createBodyReader()(req, owner);
@@ -72,7 +72,7 @@ describe('a request whose body has not come', () => {
     server.close();
   });
 
-  test('is not waited for where its client left before', async () => {
+  test('a body whose client has left is not awaited', async () => {
     const { server, client, req } = await begin();
     client.destroy();
     await new Promise((resolve) => req.on('close', resolve));
@@ -112,7 +112,7 @@ test.each([
   ['nothing after the grace', 0, 10_001, true],
   ['4 KB a second after the grace', 81_920, 20_000, false],
   ['less than 4 KB a second after the grace', 81_919, 20_000, true],
-])('%s: a body of %i bytes after %i ms trickles: %s', (_, bytes, ms, trickles) => {
+])('with %s, a body of %i bytes after %i ms is too slow: %s', (_, bytes, ms, trickles) => {
   expect(isTrickle(bytes, ms, { graceMs: 10_000, bytesPerSecond: 4_096, checkMs: 1 })).toBe(trickles);
 });
 

@@ -29,7 +29,7 @@ async function startLimited(limits: SourceLimits): Promise<void> {
 }
 
 describe('the write key before the body', () => {
-  test('an unknown key is refused before its body comes, and the connection serves on', async () => {
+  test('an unknown key is refused before its body comes, and the connection stays usable', async () => {
     ingest = await start();
     const { socket, received } = rawSocket(ingest.port);
     socket.write(head('nobody', 100_000));
@@ -40,7 +40,7 @@ describe('the write key before the body', () => {
     socket.destroy();
   });
 
-  test('a key that is made while the request waits is known', async () => {
+  test('a key that is created while the request waits is accepted', async () => {
     ingest = await start();
     ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-made' }] }));
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
@@ -61,7 +61,7 @@ describe('the limits of a source', () => {
     expect(ingest.producer.values('messages')).toHaveLength(6);
   });
 
-  test('a batch larger than the burst passes, and its debt is waited for', async () => {
+  test('a batch larger than the burst passes, and the next call gets 429 until its debt is paid', async () => {
     await startLimited({ maxPerSecond: 1, burstMs: 1_000 });
     const batch = Array.from({ length: 100 }, () => track);
     expect(await ingest.post('/v1/batch', { batch }, limited)).toMatchObject({ status: 200 });
@@ -89,14 +89,14 @@ describe('the limits of a source', () => {
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(900);
   });
 
-  test('a key in the body is limited as one in the head', async () => {
+  test('a key in the body has the same limits as one in the header', async () => {
     await startLimited({ maxPerSecond: 0.1, burstMs: 10_000 });
     const body = { writeKey: 'key-limited', batch: [track] };
     expect(await ingest.post('/v1/batch', body, none)).toMatchObject({ status: 200 });
     expect(await ingest.post('/v1/batch', body, none)).toMatchObject({ status: 429 });
   });
 
-  test('several processes share the limit', async () => {
+  test('several processes share the limit of a source', async () => {
     ingest = await start({ limits: { maxPerSecond: 1, processes: 5 } });
     const statuses = [];
     for (let i = 0; i < 3; i++) statuses.push((await ingest.post('/v1/t', track)).status);
@@ -115,7 +115,7 @@ describe('the limits of a source', () => {
 });
 
 describe('the limit of an address', () => {
-  test('many refusals are answered 429, and a valid key from the same address is not', async () => {
+  test('an address with many refusals gets 429, and a valid key from it does not', async () => {
     ingest = await start();
     const statuses = new Set<number>();
     const wrongKeys = async (count: number) => {
@@ -156,7 +156,7 @@ describe('the limit of an address', () => {
     expect(await ingest.post('/v1/t', track, basic('key-limited'))).toMatchObject({ status: 429 });
   });
 
-  test('wrong keys of a limited address share a look at config, and a key made meanwhile is known', async () => {
+  test('wrong keys of a limited address share a read of config, and a key that was created meanwhile is accepted', async () => {
     ingest = await start();
     for (let i = 0; i < 110; i++) await ingest.post('/v1/t', '{"broken', none);
     const wrong = Array.from({ length: 40 }, () => ingest.post('/v1/t', track, basic('nobody')));
@@ -166,7 +166,7 @@ describe('the limit of an address', () => {
     expect(await ingest.post('/v1/t', track, basic('key-made'))).toMatchObject({ status: 200 });
   });
 
-  test('behind a trusted proxy each client has its own', async () => {
+  test('each client behind a trusted proxy has its own limit of refusals', async () => {
     ingest = await start({ clientAddress: createClientAddress(['127.0.0.0/8']) });
     const from = (address: string) => ({ ...basic('nobody'), 'x-forwarded-for': `6.6.6.6, ${address}` });
     for (let i = 0; i < 150; i++) await ingest.post('/v1/t', '{"broken', { ...from('198.51.100.1'), ...none });
@@ -175,7 +175,7 @@ describe('the limit of an address', () => {
   });
 });
 
-describe('the shares of what is held', () => {
+describe('the shares of memory', () => {
   const budgets = {
     ...{ pendingBytes: 1e6, bodyBytes: 400_000, unknownBodyBytes: 100_000 },
     ...{ requests: 300, connections: 1_000 },
@@ -189,7 +189,7 @@ describe('the shares of what is held', () => {
   test.each([
     ['a valid key', 'key-1', 50],
     ['no key', undefined, 50],
-  ])('bodies with %s that stall refuse nobody else', async (_, key, count) => {
+  ])('stalled bodies with %s do not hold up other sources', async (_, key, count) => {
     const stalled = Array.from({ length: count }, () => rawSocket(ingest.port));
     for (const { socket } of stalled) socket.write(head(key, 60_000, 'x'.repeat(50_000)));
     const refused = () => stalled.filter(({ received }) => received().includes('503')).length;
@@ -199,7 +199,7 @@ describe('the shares of what is held', () => {
     for (const { socket } of stalled) socket.destroy();
   });
 
-  test('requests that stall refuse no other source', async () => {
+  test('stalled requests do not hold up other sources', async () => {
     const stalled = Array.from({ length: 290 }, () => rawSocket(ingest.port));
     for (const { socket } of stalled) socket.write(head('key-1', 60_000, 'x'));
     await eventually(() => expect(stalled.filter(({ received }) => received().includes('503')).length).toBe(90));
@@ -209,7 +209,7 @@ describe('the shares of what is held', () => {
     await eventually(async () => expect(await ingest.post('/v1/t', track)).toMatchObject({ status: 200 }));
   });
 
-  test('a body in pieces of a byte counts for what its pieces take', async () => {
+  test('a body that comes byte by byte is charged for the memory of its pieces', async () => {
     const { socket, received } = rawSocket(ingest.port);
     const authorization = basic('key-1').authorization!;
     socket.write(

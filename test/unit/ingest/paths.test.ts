@@ -64,7 +64,7 @@ describe('paths', () => {
     expect(answer.body).toMatchObject({ success: false, code: 'method_not_allowed' });
   });
 
-  test('a path that cannot be decoded', async () => {
+  test('a path that cannot be decoded gets 400', async () => {
     const answer = await request(ingest.url).get('/v1/projects/%zz/settings');
     expect([answer.status, answer.body]).toMatchObject([400, { success: false, code: 'invalid_request' }]);
   });
@@ -86,15 +86,15 @@ test.each([
   ['', ''],
 ])('metrics name the route of %j as %j', (url, route) => expect(routeOf(url)).toBe(route));
 
-describe('the answer', () => {
-  test('is exactly {"success":true}, as JSON', async () => {
+describe('the response', () => {
+  test('the response of success is exactly {"success":true}, as JSON', async () => {
     const answer = await request(ingest.url).post('/v1/t').set(basic('key-1')).send(JSON.stringify(track));
     expect(answer.text).toBe('{"success":true}');
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
     expect(answer.headers['content-length']).toBe('16');
   });
 
-  test('names the rejected calls, which go to messages.rejected', async () => {
+  test('the response names the rejected calls, which go to messages.rejected', async () => {
     const bad = { type: 'track', event: 'e', writeKey: 'key-1' };
     const answer = await ingest.post('/v1/batch', { batch: [track, bad, 'x'] });
     expect(answer).toMatchObject({
@@ -123,10 +123,13 @@ describe('the answer', () => {
     expect(JSON.parse(String(second!.value))).toMatchObject({ call: 'x' });
   });
 
-  test.each(['{"batch":[]}', '{"batch":null}'])('to %s is success, and nothing is written', async (body) => {
-    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200, body: { success: true } });
-    expect(ingest.producer.appends).toEqual([]);
-  });
+  test.each(['{"batch":[]}', '{"batch":null}'])(
+    'the response to %s is success, and no record is written',
+    async (body) => {
+      expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200, body: { success: true } });
+      expect(ingest.producer.appends).toEqual([]);
+    },
+  );
 
   test.each([
     ['/v1/batch', '{"batch":', 'invalid_json'],
@@ -135,14 +138,14 @@ describe('the answer', () => {
     ['/v1/batch', '{}', 'missing_batch'],
     ['/v1/t', '"x"', 'invalid_body'],
     ['/v1/b', `{"batch":[${'['.repeat(300)}${']'.repeat(300)}]}`, 'too_deep'],
-  ])('POST %s of %s is 400 %s', async (path, body, code) => {
+  ])('POST %s with the body %s gets 400 %s', async (path, body, code) => {
     const answer = await ingest.post(path, body);
     expect(answer).toMatchObject({ status: 400, body: { success: false, code, message: expect.any(String) } });
   });
 });
 
 describe('a record on messages', () => {
-  test('has key, format, source, message, time and a trace of its own', async () => {
+  test('a record on messages has a key, format, source, message, time and its own trace', async () => {
     const theirs = '00-11111111111111111111111111111111-2222222222222222-00';
     const before = Date.now();
     await ingest.post('/v1/batch', { batch: [track, { type: 'page', anonymousId: 'a' }] }, { traceparent: theirs });
@@ -165,7 +168,7 @@ describe('a record on messages', () => {
 });
 
 describe('browsers', () => {
-  test('a preflight is answered on any path', async () => {
+  test('ingest answers a preflight on any path', async () => {
     for (const path of ['/v1/t', '/v1/batch/', '/v1/projects/x/settings', '/elsewhere']) {
       const answer = await request(ingest.url)
         .options(path)
@@ -186,7 +189,7 @@ describe('browsers', () => {
     [200, JSON.stringify(track), 'key-1'],
     [400, '{', 'key-1'],
     [401, JSON.stringify(track), 'nobody'],
-  ])('an answer of %i can be read', async (status, body, key) => {
+  ])('a page of another origin can read a response of %i', async (status, body, key) => {
     const answer = await ingest.post('/v1/t', body, { origin: 'https://shop.example', ...basic(key) });
     expect(answer.status).toBe(status);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://shop.example');
@@ -194,7 +197,7 @@ describe('browsers', () => {
   });
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=utf-8', 'x'])(
-    'JSON is read whatever it is called: %s',
+    'a body is read as JSON although its Content-Type is %s',
     async (type) => {
       const answer = await ingest.post('/v1/t', track, { 'content-type': type });
       expect(answer).toMatchObject({ status: 200 });
@@ -202,7 +205,7 @@ describe('browsers', () => {
     },
   );
 
-  test('settings name this host as the place to send to', async () => {
+  test('the settings of analytics.js name this host as the API host', async () => {
     const answer = await request(ingest.url).get('/v1/projects/key-1/settings');
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -210,7 +213,7 @@ describe('browsers', () => {
     });
   });
 
-  test.each(['nobody', 'key-off'])('settings of %s are refused', async (key) => {
+  test.each(['nobody', 'key-off'])('ingest refuses the settings of the key %s', async (key) => {
     expect((await request(ingest.url).get(`/v1/projects/${key}/settings`)).status).toBe(401);
   });
 });
@@ -223,7 +226,7 @@ describe('pixel', () => {
     ['base64', encodeURIComponent(Buffer.from(json).toString('base64'))],
     ['base64, not escaped', Buffer.from(json).toString('base64')],
     ['base64url', Buffer.from(json).toString('base64url')],
-  ])('takes a call as %s', async (_, text) => {
+  ])('a pixel takes a call as %s', async (_, text) => {
     const answer = await request(ingest.url).get(`/v1/pixel/track?data=${text}`);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);
     expect((answer.body as Buffer).subarray(0, 6).toString()).toBe('GIF89a');
@@ -237,7 +240,7 @@ describe('pixel', () => {
     '/v1/pixel/track?data=eyJ9',
     '/v1/pixel/unknown?data=e30',
     `/v1/pixel/page?data=${encodeURIComponent('{"userId":"u","writeKey":"nobody"}')}`,
-  ])('%s is an image all the same', async (path) => {
+  ])('the response to %s is an image although no call is accepted', async (path) => {
     const answer = await request(ingest.url).get(path);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'image/gif']);
     expect(messages()).toEqual([]);

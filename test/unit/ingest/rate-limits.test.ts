@@ -24,31 +24,31 @@ function withBrokenChecksum(raw: Buffer): Buffer {
   return raw.fill(0, raw.length - 8);
 }
 
-describe('encodings', () => {
+describe('the encoding of a body', () => {
   test.each([
     ['gzip', gzipped(body), GZIP],
     ['GZIP', gzipped(body), { 'content-encoding': 'GZIP' }],
     ['x-gzip', gzipped(body), { 'content-encoding': 'x-gzip' }],
     ['identity', JSON.stringify(body), { 'content-encoding': 'identity' }],
     ['gzip in two parts', Buffer.concat([gzipped('{"batch":'), gzipped(`[${JSON.stringify(track)}]}`)]), GZIP],
-  ])('%s', async (_, raw, headers) => {
+  ])('ingest accepts a body of this encoding: %s', async (_, raw, headers) => {
     expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({ status: 200 });
     expect(ingest.producer.values('messages')).toHaveLength(1);
   });
 
   test.each([
-    ['no gzip at all', JSON.stringify(body), GZIP, 'invalid_encoding'],
-    ['half of it', gzipped(body).subarray(0, 40), GZIP, 'invalid_encoding'],
-    ['a broken checksum', withBrokenChecksum(gzipped(body)), GZIP, 'invalid_encoding'],
-    ['nothing', '', GZIP, 'invalid_encoding'],
+    ['plain text instead of gzip', JSON.stringify(body), GZIP, 'invalid_encoding'],
+    ['half of a gzip', gzipped(body).subarray(0, 40), GZIP, 'invalid_encoding'],
+    ['gzip with a broken checksum', withBrokenChecksum(gzipped(body)), GZIP, 'invalid_encoding'],
+    ['an empty text instead of gzip', '', GZIP, 'invalid_encoding'],
     ['brotli', brotliCompressSync('{}'), { 'content-encoding': 'br' }, 'unsupported_encoding'],
     ['gzip twice', gzipSync(gzipped(body)), { 'content-encoding': 'gzip, gzip' }, 'unsupported_encoding'],
-  ])('%s', async (_, raw, headers, code) => {
+  ])('ingest refuses a body of this encoding: %s', async (_, raw, headers, code) => {
     const status = code === 'unsupported_encoding' ? 415 : 400;
     expect(await ingest.post('/v1/batch', raw, headers)).toMatchObject({ status, body: { success: false, code } });
   });
 
-  test('chunked', async () => {
+  test('ingest accepts a chunked body', async () => {
     const answer = await new Promise<number | undefined>((resolve) => {
       const req = httpRequest(`${ingest.url}/v1/import`, { method: 'POST', headers: basic('key-1') }, (res) =>
         resolve(res.resume().statusCode),
@@ -61,11 +61,11 @@ describe('encodings', () => {
   });
 });
 
-describe('sizes', () => {
+describe('the size of a body', () => {
   test.each([
     [512_000, 200],
     [512_001, 400],
-  ])('a batch of %i bytes: %i, plain and gzipped', async (bytes, status) => {
+  ])('a batch of %i bytes gets %i, plain and gzipped', async (bytes, status) => {
     const text = batchOf(bytes);
     expect(text).toHaveLength(bytes);
     for (const [raw, headers] of [
@@ -78,7 +78,7 @@ describe('sizes', () => {
     }
   });
 
-  test('a bomb is not inflated further than the limit', async () => {
+  test('a gzip bomb is inflated no further than the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(512_000);
     const before = process.memoryUsage().rss;
@@ -90,23 +90,26 @@ describe('sizes', () => {
   test.each([
     ['with its length', false],
     ['chunked', true],
-  ])('10 MB %s: the answer arrives while the client still sends, and the connection serves on', async (_, chunked) => {
-    const { socket, received } = rawSocket(ingest.port);
-    const head = 'POST /v1/batch HTTP/1.1\r\nHost: x\r\n';
-    const part = Buffer.alloc(64 * 1024, 'x');
-    socket.write(`${head}${chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${160 * part.length}`}\r\n\r\n`);
-    for (let i = 0; i < 160; i++) {
-      socket.write(chunked ? Buffer.concat([Buffer.from('10000\r\n'), part, Buffer.from('\r\n')]) : part);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    if (chunked) socket.write('0\r\n\r\n');
-    await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 400 .*body_too_large/s));
-    socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
-    await eventually(() => expect(received()).toMatch(/HTTP\/1.1 404 /));
-    socket.destroy();
-  });
+  ])(
+    'a refusal of 10 MB (%s) arrives while the client still sends, and the connection stays usable',
+    async (_, chunked) => {
+      const { socket, received } = rawSocket(ingest.port);
+      const head = 'POST /v1/batch HTTP/1.1\r\nHost: x\r\n';
+      const part = Buffer.alloc(64 * 1024, 'x');
+      socket.write(`${head}${chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${160 * part.length}`}\r\n\r\n`);
+      for (let i = 0; i < 160; i++) {
+        socket.write(chunked ? Buffer.concat([Buffer.from('10000\r\n'), part, Buffer.from('\r\n')]) : part);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      if (chunked) socket.write('0\r\n\r\n');
+      await eventually(() => expect(received()).toMatch(/^HTTP\/1.1 400 .*body_too_large/s));
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+      await eventually(() => expect(received()).toMatch(/HTTP\/1.1 404 /));
+      socket.destroy();
+    },
+  );
 
-  test('without end: answered, then cut off', async () => {
+  test('a body without end is refused, and its connection is closed', async () => {
     const { socket, received, closed } = rawSocket(ingest.port);
     socket.write('POST /v1/batch HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1024 * 1024, 'x'), Buffer.from('\r\n')]);
@@ -122,8 +125,8 @@ describe('when Kafka does not answer', () => {
   test.each([
     ['overloaded', new AppError('overloaded', 'full', true), 'overloaded', '1'],
     ['away', new AppError('kafka_unavailable', 'gone', true), 'kafka_unavailable', '2'],
-    ['failing in its own way', new Error('secret internals at line 5'), 'kafka_unavailable', '2'],
-  ])('%s: 503 with Retry-After', async (_, error, code, retryAfter) => {
+    ['failing for another reason', new Error('secret internals at line 5'), 'kafka_unavailable', '2'],
+  ])('calls that are not stored get 503 with Retry-After while Kafka is %s', async (_, error, code, retryAfter) => {
     ingest.producer.behave = () => Promise.reject(error);
     const answer = await ingest.post('/v1/batch', body);
     expect(answer).toMatchObject({ status: 503, body: { success: false, code } });
@@ -131,7 +134,7 @@ describe('when Kafka does not answer', () => {
     expect(JSON.stringify(answer.body)).not.toContain('internals');
   });
 
-  test('nothing is acknowledged before it is stored, and what is never stored is answered at the deadline', async () => {
+  test('no call is acknowledged before it is stored, and a call that is never stored gets its response at the deadline', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     let answered = false;
@@ -147,7 +150,7 @@ describe('when Kafka does not answer', () => {
     expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 503, body: { code: 'kafka_unavailable' } });
   });
 
-  test('a batch is stored without its rejected call where Kafka refuses the topic of rejected calls', async () => {
+  test('a batch is stored without its rejected call if Kafka refuses the topic of rejected calls', async () => {
     ingest.producer.behave = (records) =>
       records.some(({ topic }) => topic === 'messages.rejected')
         ? Promise.reject(new AppError('kafka_refused', 'Kafka takes no records for messages.rejected', true))
@@ -156,13 +159,13 @@ describe('when Kafka does not answer', () => {
     expect(ingest.producer.values('messages')).toHaveLength(1);
   });
 
-  test('a rejected call is stored before its sender is told, too', async () => {
+  test('a rejected call is stored before its sender gets the response', async () => {
     ingest.producer.behave = () => Promise.reject(new AppError('kafka_unavailable', 'gone', true));
     expect(await ingest.post('/v1/batch', { batch: [{}] })).toMatchObject({ status: 503 });
   });
 });
 
-describe('what is not HTTP', () => {
+describe('a request that is not valid HTTP', () => {
   test.each([
     [
       'headers that are too large',
@@ -183,7 +186,7 @@ describe('what is not HTTP', () => {
       400,
       'invalid_request',
     ],
-  ])('%s: an answer in JSON, and the end', async (_, text, status, code) => {
+  ])('a request with %s gets a response in JSON, and its connection ends', async (_, text, status, code) => {
     const { socket, closed } = rawSocket(ingest.port);
     socket.write(text);
     const answer = await closed;
@@ -210,7 +213,7 @@ describe('what is not HTTP', () => {
     expect(ingest.producer.appends).toHaveLength(2);
   });
 
-  test('nonsense after a request takes no answer from it', async () => {
+  test('invalid HTTP after a request does not replace its response', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const { socket, closed } = rawSocket(ingest.port);
@@ -225,8 +228,8 @@ describe('what is not HTTP', () => {
   });
 });
 
-describe('stopping', () => {
-  test('what has arrived is answered, and the connection then ends', async () => {
+describe('ingest that stops', () => {
+  test('ingest that stops answers the requests that have arrived, and then ends their connections', async () => {
     let store = () => {};
     ingest.producer.behave = () => new Promise((resolve) => (store = resolve));
     const pending = ingest.post('/v1/batch', body);
@@ -240,7 +243,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  test('a client that never ends does not hold it', async () => {
+  test('a client that never ends its request does not hold up the stop', async () => {
     const { socket, closed } = rawSocket(ingest.port);
     socket.write('POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     // By the time this is answered, ingest has read the beginning of the other.

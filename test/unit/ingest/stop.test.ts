@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Client } from 'undici';
 import { basic, startTestIngest } from './start';
 
-/** What clients that keep their connections notice of the end of an ingest: that they are refused a new one. */
+/** Clients that keep their connections notice the end of an ingest only by a refused new connection. */
 
 const ROUNDS = 5;
 const CLIENTS = 20;
@@ -33,17 +33,20 @@ async function callUntilRefused(url: string, onAnswer: () => void): Promise<stri
   return wrong;
 }
 
-test.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))('under load, round %i', async () => {
-  // Given clients in the midst of their calls; then each call is answered, until a connection is refused.
-  const ingest = await startTestIngest();
-  let clients: Promise<string[]>[] = [];
-  await new Promise<void>((allCall) => {
-    let answers = 0;
-    const onAnswer = () => {
-      if (++answers === CLIENTS * CALLS) allCall();
-    };
-    clients = Array.from({ length: CLIENTS }, () => callUntilRefused(ingest.url, onAnswer));
-  });
-  await ingest.stop(10_000);
-  expect((await Promise.all(clients)).flat()).toEqual([]);
-});
+test.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))(
+  'ingest that stops under load answers every call until it refuses connections, round %i',
+  async () => {
+    // Given clients in the midst of their calls; then each call is answered, until a connection is refused.
+    const ingest = await startTestIngest();
+    let clients: Promise<string[]>[] = [];
+    await new Promise<void>((allCall) => {
+      let answers = 0;
+      const onAnswer = () => {
+        if (++answers === CLIENTS * CALLS) allCall();
+      };
+      clients = Array.from({ length: CLIENTS }, () => callUntilRefused(ingest.url, onAnswer));
+    });
+    await ingest.stop(10_000);
+    expect((await Promise.all(clients)).flat()).toEqual([]);
+  },
+);

@@ -21,13 +21,13 @@ describe('where the write key is found', () => {
     ['the envelope, with an empty Basic', encoded(':'), { writeKey: 'key-1', batch: [track] }],
     ['the envelope before its first item', none, { writeKey: 'key-1', batch: [{ ...track, writeKey: 'nobody' }] }],
     ['the first item', none, { batch: [{ ...track, writeKey: 'key-1' }, track] }],
-  ])('%s', async (_, headers, body) => {
+  ])('ingest finds the write key here: %s', async (_, headers, body) => {
     expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({ status: 200 });
     expect(ingest.producer.appends[0]![0]).toMatchObject({ key: 'src_1:u' });
     expect(String(ingest.producer.appends[0]![0]!.value)).not.toContain('writeKey');
   });
 
-  test('a single call', async () => {
+  test('ingest finds the write key in the body of a single call', async () => {
     expect(await ingest.post('/v1/t', { ...track, writeKey: 'key-1' }, none)).toMatchObject({ status: 200 });
   });
 });
@@ -41,13 +41,13 @@ describe('which keys are refused', () => {
     ['unknown_write_key', basic('__proto__'), { batch: [track] }],
     ['unknown_write_key', basic('key-old'), { batch: [track] }],
     ['source_disabled', basic('key-off'), { batch: [track] }],
-  ])('%s', async (code, headers, body) => {
+  ])('ingest refuses a request with %s', async (code, headers, body) => {
     const answer = await ingest.post('/v1/batch', body, headers);
     expect(answer).toMatchObject({ status: 401, body: { success: false, code, message: expect.any(String) } });
     expect(ingest.producer.appends).toEqual([]);
   });
 
-  test('a known key is not looked up again, an unknown one each time', async () => {
+  test('an unknown key reads config again each time, and a known key does not', async () => {
     await ingest.post('/v1/t', track);
     expect(ingest.config.refreshes).toBe(0);
     await ingest.post('/v1/t', track, basic('nobody'));
@@ -55,17 +55,17 @@ describe('which keys are refused', () => {
     expect(ingest.config.refreshes).toBe(2);
   });
 
-  test('a key made a moment ago is found', async () => {
+  test('a key that was created a moment ago is accepted', async () => {
     ingest.config.addUnseen(aSource({ id: 'src_new', writeKeys: [{ key: 'key-fresh' }] }));
     expect(await ingest.post('/v1/t', track, basic('key-fresh'))).toMatchObject({ status: 200 });
   });
 
-  test('a source switched on a moment ago is on', async () => {
+  test('a source that was enabled a moment ago is accepted', async () => {
     ingest.config.addUnseen(aSource({ id: 'src_off', writeKeys: [{ key: 'key-off' }] }));
     expect(await ingest.post('/v1/t', track, basic('key-off'))).toMatchObject({ status: 200 });
   });
 
-  test.each(['nobody', 'key-off'])('while config cannot be read, %s is told to come again', async (key) => {
+  test.each(['nobody', 'key-off'])('the key %s gets 503 while config cannot be read', async (key) => {
     ingest.config.away = true;
     const answer = await ingest.post('/v1/t', track, basic(key));
     expect(answer).toMatchObject({ status: 503, body: { success: false, code: 'config_unavailable' } });
