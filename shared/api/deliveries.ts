@@ -12,8 +12,8 @@ const text = z.string().min(1).max(500);
 /** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
 const MAX_USER_CHARACTERS = 8_000;
 
-/** Filters of deliveries. The scope of a replay uses the same words. */
-export const deliveryFilter = z.strictObject({
+/** The scope of a replay uses the same words. */
+const deliveryFilter = z.strictObject({
   destination: text.optional(),
   source: text.optional(),
   status: z.enum(STATUSES).optional(),

@@ -66,14 +66,12 @@ const OPERATIONS = {
 type Table = typeof OPERATIONS;
 
 type FullOperation = Access & Operation & { ok: readonly [status: number, response?: ResponseName] };
-const FULL = new Map<OperationId, FullOperation>(
-  OPERATION_IDS.map((id) => [id, { ...OPERATIONS[id], ...accessTo(id) }]),
-);
+const FULL = Object.fromEntries(
+  OPERATION_IDS.map((id): [OperationId, FullOperation] => [id, { ...OPERATIONS[id], ...accessTo(id) }]),
+) as Record<OperationId, FullOperation>;
 
-/** Returns an operation with all its fields. */
-export function operationOf(id: OperationId): FullOperation {
-  return FULL.get(id) ?? { ...OPERATIONS[id], ...accessTo(id) };
-}
+/** Returns an operation with its access rules. */
+export const operationOf = (id: OperationId): FullOperation => FULL[id];
 
 type Responses = { [Name in ResponseName]: z.output<(typeof RESPONSES)[Name]> };
 type Schema<Id extends OperationId, Part extends 'query' | 'body'> = Table[Id] extends {

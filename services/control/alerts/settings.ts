@@ -1,13 +1,13 @@
-import { type Entry } from '../../../shared/config/types';
+import { alertsBody } from '../../../shared/api/alerts';
+import { durationText } from '../../../shared/api/fields';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { mergePatch } from '../http/entry-patch';
-import { parseBody } from '../http/validate';
-import { durationText } from '../../../shared/api/fields';
 import { destinationView, secretsNow } from '../destinations/model';
 import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
-import { alertsBody } from '../../../shared/api/alerts';
+import { mergePatch } from '../http/entry-patch';
+import { parseBody } from '../http/validate';
 
 /**
  * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure except for the

@@ -1,5 +1,5 @@
-import { type Entry } from '../../../shared/config/types';
 import { type Query } from '../../../shared/api/operations';
+import { type Entry } from '../../../shared/config/types';
 import { type Kinds } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../auth/identities';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { durationText } from '../../../shared/api/fields';
+import { type Action } from '../../../shared/api/operation';
 import { isEncrypted } from '../../../shared/config/encryption';
 import { type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { durationText } from '../../../shared/api/fields';
 import { type Actor } from '../auth/identities';
-import { type Action } from '../../../shared/api/operation';
 
 /**
  * Describes a change of `config` for the audit trail. The note is a header of the record. All fields are compared; of a

@@ -2,16 +2,16 @@ import { randomInt } from 'node:crypto';
 import { type Response } from 'express';
 import { type AuditKind } from '../../../shared/api/audit';
 import { type Act } from '../../../shared/api/operation';
+import { NOTE_HEADER } from '../../../shared/config/writer';
+import { type OpenRecord } from '../../../shared/kafka/port';
+import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type Actor } from '../auth/identities';
 import { type ControlContext } from '../context';
-import { Problem } from '../http/problem';
-import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
-import { NOTE_HEADER } from '../../../shared/config/writer';
-import { type OpenRecord } from '../../../shared/kafka/port';
-import { type AuditNote, type Change } from './model';
-import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
+import { databaseJson } from '../history/row-codec';
+import { Problem } from '../http/problem';
+import { type AuditNote, type Change } from './model';
 
 /**
  * Stores the audit trail, from the notes in records of `config`. Each is stored once, by the version that it created.

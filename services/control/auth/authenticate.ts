@@ -1,10 +1,10 @@
 import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
 import { Problem } from '../http/problem';
+import { type TokenUses } from '../tokens/token-uses';
 import { type Actor, hasExpired, type Identities, type Identity } from './identities';
 import { type Refusals } from './refusals';
 import { type Session, type Sessions } from './sessions';
-import { type TokenUses } from '../tokens/token-uses';
 
 /**
  * Identifies the actor of a request: by a token in the header, or by a browser's session, whose cookie counts only for

@@ -1,11 +1,11 @@
 import { type Request } from 'express';
+import { sessionBody } from '../../../shared/api/tokens';
+import { type Call, type HandlersOf } from '../http/mount';
 import { Problem } from '../http/problem';
+import { parseBody } from '../http/validate';
 import { type Access, isOverTls, isSameOrigin, requireUnexpired, sessionCookie, sessionOf } from './authenticate';
 import { type Identity } from './identities';
-import { parseBody } from '../http/validate';
-import { sessionBody } from '../../../shared/api/tokens';
 import { SESSION_MS } from './sessions';
-import { type Call, type HandlersOf } from '../http/mount';
 
 /** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
 

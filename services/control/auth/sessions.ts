@@ -1,9 +1,9 @@
 import { createHmac, hkdfSync, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { Periodic } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { endedSessions, type SessionKey, sessionKeys } from './store';
 import { type History } from '../history/history';
-import { Periodic } from '../../../shared/service/async';
+import { endedSessions, type SessionKey, sessionKeys } from './store';
 
 /**
  * Sessions of browsers. A session is a signed text that names the token, the host and the end time, so it outlives a

@@ -1,5 +1,5 @@
-import { databaseJson } from '../history/row-codec';
 import { type Database } from '../history/database';
+import { databaseJson } from '../history/row-codec';
 
 /** Stores the keys that sign sessions, ended sessions, and last uses of tokens in control's database. */
 

@@ -1,6 +1,6 @@
+import { type InRecord } from '../../../shared/kafka/port';
 import { type Json } from '../../../shared/model/message';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
-import { type InRecord } from '../../../shared/kafka/port';
 import { type Forgotten } from '../deletions/store';
 
 /**

@@ -1,12 +1,12 @@
 import { type z } from 'zod';
-import { type Message } from '../../../shared/model/message';
-import { parseMessage } from '../../../shared/model/message-codec';
+import { trialBody } from '../../../shared/api/events';
 import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
+import { type Message } from '../../../shared/model/message';
+import { parseMessage } from '../../../shared/model/message-codec';
 import { type ControlContext } from '../context';
-import { type Entry } from './buffer';
 import { parseBody } from '../http/validate';
-import { trialBody } from '../../../shared/api/events';
+import { type Entry } from './buffer';
 
 /**
  * Filters of events: the query parameters of the debugger, and conditions, which are checked and tried on recent events
@@ -19,7 +19,7 @@ const TRY_MS = 250;
 const MAX_REASONS = 20;
 
 /** A filter and the events to try it on. */
-export interface Trial {
+interface Trial {
   filter: string;
   entries: readonly Entry[];
   /** ms, by any clock */
@@ -32,7 +32,7 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
 }
 
 /** Returns the result of the filter for each event, or the place of its mistake. */
-export function tryFilter({ filter, entries, clock }: Trial) {
+function tryFilter({ filter, entries, clock }: Trial) {
   const expression = compileExpression(filter, 'filter');
   if (expression.kind === 'mistake') {
     const { message, place } = expression;

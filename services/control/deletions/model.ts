@@ -1,12 +1,12 @@
+import { deletionBody } from '../../../shared/api/deletions';
 import { type ConfigView } from '../../../shared/config/types';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { MESSAGES } from '../../../shared/kafka/topics';
 import { type Source } from '../../../shared/model/config';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
-import { type OutRecord } from '../../../shared/kafka/port';
-import { MESSAGES } from '../../../shared/kafka/topics';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Deletion } from './store';
-import { deletionBody } from '../../../shared/api/deletions';
 
 /** Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are arguments. */
 

@@ -1,11 +1,11 @@
-import { Problem } from '../http/problem';
 import { newTraceparent } from '../../../shared/telemetry/trace';
-import { deleteRecords, deletionListView, deletionView, readDeletion } from './model';
-import { type ControlContext } from '../context';
-import { type Deletion, getDeletion, listDeletions } from './store';
 import { newId } from '../config/ids';
+import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
+import { Problem } from '../http/problem';
+import { deleteRecords, deletionListView, deletionView, readDeletion } from './model';
+import { type Deletion, getDeletion, listDeletions } from './store';
 
 /** Messages in one append, since the producer's buffer is limited. */
 const CHUNK = 2_000;

@@ -1,7 +1,7 @@
-import { type Json } from '../../../shared/model/message';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { DEAD } from '../../../shared/kafka/topics';
+import { type Json } from '../../../shared/model/message';
 import { type DeliveryRow } from '../history/delivery-row';
 
 /** Reads the record of a delivery with the exact bytes that were POSTed. The history stores only its position. */

@@ -1,7 +1,7 @@
+import { type Query } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
 import { type DeliveryRow, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
-import { type Query } from '../../../shared/api/operations';
 
 /** Filters of deliveries and their API views. Pure. */
 

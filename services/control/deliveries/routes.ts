@@ -1,15 +1,15 @@
-import { Problem } from '../http/problem';
 import { seesSecrets } from '../auth/authenticate';
-import { bodyJson, findRecord } from './delivery-body';
-import { deliveryDetail, deliveryView, filterOf } from './model';
 import { type ControlContext } from '../context';
+import { openWebhooks } from '../destinations/webhooks';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
+import { Problem } from '../http/problem';
 import { heldDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/scope';
-import { openWebhooks } from '../destinations/webhooks';
+import { bodyJson, findRecord } from './delivery-body';
+import { deliveryDetail, deliveryView, filterOf } from './model';
 
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {

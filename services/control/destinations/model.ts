@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { destinationBody } from '../../../shared/api/destinations';
+import { durationText } from '../../../shared/api/fields';
+import { rotateSecretBody } from '../../../shared/api/webhooks';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination, type EncryptedSecrets } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { type FieldError, pointer, Problem } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
+import { type FieldError, pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { destinationBody } from '../../../shared/api/destinations';
-import { durationText } from '../../../shared/api/fields';
-import { rotateSecretBody } from '../../../shared/api/webhooks';
 import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
 
 /**

@@ -1,18 +1,18 @@
+import { z } from 'zod';
+import { destinationBody } from '../../../shared/api/destinations';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { Problem } from '../http/problem';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
-import { type ControlContext } from '../context';
-import { createDestination, destinationView, type Making, patchDestination, rotateSecret } from './model';
 import { type At } from '../config/config-entries';
 import { newId, newSharedSecret } from '../config/ids';
+import { type ControlContext } from '../context';
+import { tryOnEvents } from '../debugger/filters';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';
-import { tryOnEvents } from '../debugger/filters';
-import { z } from 'zod';
-import { destinationBody } from '../../../shared/api/destinations';
+import { Problem } from '../http/problem';
+import { createDestination, destinationView, type Making, patchDestination, rotateSecret } from './model';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;

@@ -1,12 +1,12 @@
+import { testBody } from '../../../shared/api/destinations';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/attempt-events';
-import { renderBody } from '../../../shared/model/webhook-body';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type CallType, type JsonObject, type Message } from '../../../shared/model/message';
-import { type OutRecord } from '../../../shared/kafka/port';
-import { WEBHOOKS } from '../../../shared/kafka/topics';
+import { renderBody } from '../../../shared/model/webhook-body';
 import { parseBody } from '../http/validate';
-import { testBody } from '../../../shared/api/destinations';
 
 /** The sample message of a test, its record, and the result of its events. Pure: ids and the time are arguments. */
 

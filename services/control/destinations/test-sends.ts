@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
 import { AppError } from '../../../shared/service/errors';
-import { Problem } from '../http/problem';
-import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
-import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordedRoot } from '../../../shared/telemetry/trace';
-import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
+import { Problem } from '../http/problem';
 import { addEvent, isComplete, sampleMessage, type TestSendProgress, testRecord } from './test-send';
 
 /** Sends test records through the pipeline, and waits for their events in `attempts`. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { isKeepValue, type WebhookFields } from '../../../shared/api/webhooks';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
 import { type FieldError, pointer } from '../http/problem';
-import { isKeepValue, type WebhookFields } from '../../../shared/api/webhooks';
 
 /**
  * Matches the webhooks in a request with the stored ones, and decides which stored values they may keep.

@@ -1,22 +1,22 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { answerProblems, noSuchPath } from './problem';
-import { type Access, isOverTls } from '../auth/authenticate';
-import { type ControlContext } from '../context';
-import { type Handlers, type HandlersOf, mount } from './mount';
-import { openApi } from './openapi';
 import { alertHandlers, noticeHandlers } from '../alerts/routes';
-import { auditHandlers } from '../audit/routes';
-import { consoleRoutes } from './console-routes';
 import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
+import { auditHandlers } from '../audit/routes';
+import { type Access, isOverTls } from '../auth/authenticate';
+import { sessionHandlers } from '../auth/routes';
+import { type ControlContext } from '../context';
+import { eventHandlers, filterHandlers } from '../debugger/routes';
 import { deletionHandlers } from '../deletions/routes';
 import { deliveryHandlers } from '../deliveries/routes';
 import { catalogHandlers, destinationHandlers } from '../destinations/routes';
-import { eventHandlers, filterHandlers } from '../debugger/routes';
 import { overviewHandlers } from '../overview/routes';
 import { replayHandlers } from '../replays/routes';
-import { sessionHandlers } from '../auth/routes';
 import { sourceHandlers } from '../sources/routes';
 import { tokenHandlers } from '../tokens/routes';
+import { consoleRoutes } from './console-routes';
+import { type Handlers, type HandlersOf, mount } from './mount';
+import { openApi } from './openapi';
+import { answerProblems, noSuchPath } from './problem';
 
 /** The control API as an Express app. It uses no port and no environment. */
 

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path';
 import express, { type RequestHandler, Router } from 'express';
-import { Problem } from './problem';
 import { ROOT } from '../../../shared/service/repo-root';
+import { Problem } from './problem';
 
 /**
  * Serves the console, built by `npm run build:console`. Each path outside the API (`mount` answers those) that a

@@ -1,17 +1,17 @@
 import { type Request, type RequestHandler, type Response } from 'express';
+import { type ACCESS, hasRight, mayAct, type Method, type OperationId, rightsFor } from '../../../shared/api/access';
+import { type Operation } from '../../../shared/api/operation';
+import { operationOf, type Operations, type Query, type StreamId } from '../../../shared/api/operations';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { methodNotAllowed, noSuchPath, Problem } from './problem';
 import { type AuditContext, auditAction } from '../audit/store';
 import { type Access, credentialsOf, identify } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
-import { parseQuery } from './validate';
-import { type ACCESS, hasRight, mayAct, type Method, type OperationId, rightsFor } from '../../../shared/api/access';
-import { operationOf, type Operations, type Query, type StreamId } from '../../../shared/api/operations';
+import { etag } from './entry-patch';
 import { readJson } from './json-body';
 import { BASE, findPath, isApi, type Path } from './paths';
-import { etag } from './entry-patch';
-import { type Operation } from '../../../shared/api/operation';
+import { methodNotAllowed, noSuchPath, Problem } from './problem';
+import { parseQuery } from './validate';
 
 /**
  * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token
@@ -41,7 +41,7 @@ export interface Call<Id extends OperationId = OperationId> {
 }
 
 /** Returns the body of the response; undefined for an operation without one, and for a stream. */
-export type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Id> | Promise<Answer<Id>>;
+type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Id> | Promise<Answer<Id>>;
 type Answer<Id extends OperationId> = Id extends StreamId ? undefined : Operations[Id]['answer'];
 
 /** One handler for each operation: a missing one does not compile. */

@@ -1,6 +1,6 @@
 import { type Destination } from '../../../shared/model/config';
-import { type CircuitRow, type DestinationCount, type SeriesCount } from '../history/queries';
 import { percentile } from '../history/minute-counts';
+import { type CircuitRow, type DestinationCount, type SeriesCount } from '../history/queries';
 
 /** Computes the state of each destination from counts. Pure. */
 

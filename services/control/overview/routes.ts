@@ -1,9 +1,9 @@
-import { ALERTS_ID } from '../../../shared/model/config';
-import { CallCounts } from './call-counts';
 import { hasRight } from '../../../shared/api/access';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { type ControlContext } from '../context';
 import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
+import { CallCounts } from './call-counts';
 import { overviewOf, seriesOf, spanOf } from './model';
 
 /** /api/v1/overview */

@@ -1,10 +1,10 @@
-import { type ControlContext } from '../context';
-import { listJobs } from './store';
 import { newId } from '../config/ids';
+import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { jobView } from './job';
 import { readReplay } from './scope';
+import { listJobs } from './store';
 
 /** /api/v1/replays */
 export function replayHandlers({ replays, history, config, now }: ControlContext): HandlersOf<'replays'> {

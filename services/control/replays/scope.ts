@@ -1,10 +1,10 @@
-import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
+import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { replayBody, type Origin } from '../../../shared/api/replays';
 import { type ConfigView } from '../../../shared/config/types';
+import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { replayBody, type Origin } from '../../../shared/api/replays';
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
 
 /** Validates what a replay should send. Pure. */
 

@@ -1,10 +1,10 @@
-import { parseMessage } from '../../../shared/model/message-codec';
-import { messageOf } from '../../../shared/service/errors';
 import { type InRecord } from '../../../shared/kafka/port';
-import { type Log } from '../../../shared/telemetry/log';
-import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
-import { type History } from '../history/history';
+import { parseMessage } from '../../../shared/model/message-codec';
 import { Periodic } from '../../../shared/service/async';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
 
 /**
  * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts every

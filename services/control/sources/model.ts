@@ -1,13 +1,13 @@
 import { type z } from 'zod';
+import { durationText } from '../../../shared/api/fields';
+import { rotateKeyBody, sourceBody } from '../../../shared/api/sources';
+import { type Entry } from '../../../shared/config/types';
 import { type Source, type SourceLimits, type WriteKey } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { type Entry } from '../../../shared/config/types';
-import { Problem } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
+import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
-import { durationText } from '../../../shared/api/fields';
 import { type EventName } from './store';
-import { rotateKeyBody, sourceBody } from '../../../shared/api/sources';
 
 /** Validates changes of a source, and builds its API view. Pure: ids, keys and the time are arguments. */
 

@@ -1,5 +1,5 @@
-import { databaseJson } from '../history/row-codec';
 import { type Database, type Queries } from '../history/database';
+import { databaseJson } from '../history/row-codec';
 
 /** Stores the track events of each source by name, and the position up to which `messages` was counted. */
 

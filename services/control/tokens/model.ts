@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { type Right } from '../../../shared/api/access';
+import { tokenBody, type TokenFields } from '../../../shared/api/tokens';
 import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { pointer, Problem } from '../http/problem';
-import { mergePatch } from '../http/entry-patch';
-import { invalidFields, parseBody } from '../http/validate';
 import { type Identity } from '../auth/identities';
-import { type Right } from '../../../shared/api/access';
-import { tokenBody, type TokenFields } from '../../../shared/api/tokens';
+import { mergePatch } from '../http/entry-patch';
+import { pointer, Problem } from '../http/problem';
+import { invalidFields, parseBody } from '../http/validate';
 
 /**
  * Validates changes of tokens, and builds their API view, which contains the token itself only once. Pure: ids are

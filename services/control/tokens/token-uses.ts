@@ -1,8 +1,8 @@
+import { Periodic } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordTokenUses, type TokenTimes, tokenUses } from '../auth/store';
 import { type History } from '../history/history';
-import { Periodic } from '../../../shared/service/async';
 
 /** Stores when tokens were last used, to the minute. In the database, since `config` would grow with each use. */
 
