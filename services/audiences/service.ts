@@ -2,7 +2,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { DEDUP_MS } from '../../shared/model/dedup-window';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
-import { retryingReads } from '../../shared/kafka/reader';
+import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILE_STATUS, PROFILES } from '../../shared/kafka/topics';
 import { type Lock, takeLock } from '../../shared/service/data-dir';
 import { type Log } from '../../shared/telemetry/log';

@@ -1,7 +1,7 @@
 import { ConfigResourceTypes, type Admin } from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
-import { START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { TOMBSTONES_MS, type TopicSpec } from './topics';
 
 /** Creates missing topics, and reports where existing ones differ from their specification. */

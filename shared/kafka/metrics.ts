@@ -9,7 +9,7 @@ import { type Blocked } from './produce/errors';
 import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './consumer/describe-group';
-import { type Bounds } from './leader-retry';
+import { type Bounds } from './kafkajs/leaderless';
 
 /** Measures producers and consumers. Counts once for each request or fetch, never for each record. */
 

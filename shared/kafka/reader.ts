@@ -1,11 +1,9 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { sleep } from '../service/async';
-import { AppError } from '../service/errors';
-import { type Log } from '../telemetry/log';
+import { AppError, messageOf } from '../service/errors';
 import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
-import { unavailable } from './leader-retry';
 import { ConsumedRecord, Partition } from './consumer/partition';
-import { type Fetched, type Kafka, type ReadAt } from './port';
+import { type Fetched, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
 /**
@@ -100,29 +98,16 @@ export function nextOffset(
   return Math.max(offset, next ?? Number(highWatermark));
 }
 
-type Reads = Pick<Kafka, 'read' | 'ranges' | 'committed'>;
+/** Converts an error of kafkajs into the error that callers of the port expect. */
+export function unavailable(cause: unknown): AppError {
+  return new AppError('kafka_unavailable', `Kafka could not be read (${messageOf(cause)})`, true, { cause });
+}
 
-const RETRY_PAUSE_MS = 500;
-
-/**
- * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no
- * process. Errors that are not retriable are rethrown.
- */
-export function retryingReads(kafka: Reads, log: Log, pauseMs = RETRY_PAUSE_MS): Reads {
-  const retry = async <T>(read: () => Promise<T>): Promise<T> => {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!(error instanceof AppError && error.retriable)) throw error;
-        if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
-      }
-      await sleep(pauseMs);
-    }
-  };
-  return {
-    read: (at) => retry(() => kafka.read(at)),
-    ranges: (topic, sinceMs) => retry(() => kafka.ranges(topic, sinceMs)),
-    committed: (group, topic) => retry(() => kafka.committed(group, topic)),
-  };
+/** Awaits a look-up. @throws AppError `kafka_unavailable` if it fails */
+export async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw unavailable(error);
+  }
 }

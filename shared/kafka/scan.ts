@@ -1,3 +1,6 @@
+import { sleep } from '../service/async';
+import { AppError } from '../service/errors';
+import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Range } from './port';
 
 /**
@@ -8,6 +11,7 @@ import { type InRecord, type Kafka, type Range } from './port';
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
 const FETCH_BYTES = 1024 * 1024;
+const RETRY_PAUSE_MS = 500;
 
 /** The records of a partition from an offset to before a known end. */
 export interface Section {
@@ -64,4 +68,31 @@ export async function rangeOf(
   sinceMs?: number,
 ): Promise<Range | undefined> {
   return (await kafka.ranges(topic, sinceMs)).find((range) => range.partition === partition);
+}
+
+/**
+ * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable broker ends no
+ * process. Errors that are not retriable are rethrown.
+ */
+export function retryingReads(
+  kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>,
+  log: Log,
+  pauseMs = RETRY_PAUSE_MS,
+): Pick<Kafka, 'read' | 'ranges' | 'committed'> {
+  const retry = async <T>(read: () => Promise<T>): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (!(error instanceof AppError && error.retriable)) throw error;
+        if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
+      }
+      await sleep(pauseMs);
+    }
+  };
+  return {
+    read: (at) => retry(() => kafka.read(at)),
+    ranges: (topic, sinceMs) => retry(() => kafka.ranges(topic, sinceMs)),
+    committed: (group, topic) => retry(() => kafka.committed(group, topic)),
+  };
 }

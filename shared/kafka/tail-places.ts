@@ -1,6 +1,6 @@
 import { type Admin } from 'kafkajs';
 import { Partition } from './consumer/partition';
-import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './leader-retry';
+import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type TailOptions } from './port';
 
 /** The position of a tail in one partition. */

@@ -3,9 +3,8 @@ import { type Backoff, backoff, withDeadline, withTimeout } from '../service/asy
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
-import { NO_LEADER } from './kafkajs/leaderless';
 import { PollLiveness } from './consumer/poll-liveness';
-import { whileLeadersAreFound } from './leader-retry';
+import { NO_LEADER, whileLeadersAreFound } from './kafkajs/leaderless';
 import { ConsumedRecord } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
 import { nextOffset } from './reader';

@@ -3,7 +3,7 @@ import { messageOf } from '../service/errors';
 import { type Settings } from '../service/settings';
 import { kafkaAddress, lookConfig } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
-import { readBounds } from './leader-retry';
+import { readBounds } from './kafkajs/leaderless';
 import { DUE, MESSAGES, TIER_PREFIX, topicSpecs, WEBHOOKS } from './topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */

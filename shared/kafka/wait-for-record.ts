@@ -1,7 +1,7 @@
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
-import { unavailable } from './leader-retry';
 import { type InRecord, type Kafka, type Tail } from './port';
+import { unavailable } from './reader';
 
 /** A tail that stays open for the next caller saves its connections, and one without callers costs fetches. */
 const IDLE_MS = 10_000;

@@ -5,7 +5,7 @@ import { type Log } from '../../telemetry/log';
 import { readCommitted, readKnownBounds } from './committer';
 import { idOf, type TopicPartition, type Cut, Partition } from './partition';
 import { type Membership } from './membership';
-import { type Bounds, readBounds } from '../leader-retry';
+import { type Bounds, readBounds } from '../kafkajs/leaderless';
 import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 

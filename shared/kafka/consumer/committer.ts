@@ -3,7 +3,7 @@ import { type Log } from '../../telemetry/log';
 import { type Commit, Partition, idOf, type TopicPartition } from './partition';
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../../service/async';
-import { type Bounds, readBounds } from '../leader-retry';
+import { type Bounds, readBounds } from '../kafkajs/leaderless';
 
 /** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {

@@ -10,7 +10,7 @@ import { type Membership, reportAssignments } from './membership';
 import { BatchHandler, Dispatcher } from './dispatcher';
 import { PollLiveness } from './poll-liveness';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
-import { readBounds } from '../leader-retry';
+import { readBounds } from '../kafkajs/leaderless';
 import { type Consumption, type ConsumeOptions } from '../port';
 
 /**

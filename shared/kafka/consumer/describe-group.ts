@@ -3,7 +3,7 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition, topicPartitionsOf } from './partition';
 import { memberOf, type Membership } from './membership';
-import { type Bounds } from '../leader-retry';
+import { type Bounds } from '../kafkajs/leaderless';
 
 /**
  * Describes a consumer group from outside: which partitions each member reads, which have no reader, and their lag, which

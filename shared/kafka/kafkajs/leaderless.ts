@@ -1,4 +1,5 @@
-import { type Kafka as KafkaJs } from 'kafkajs';
+import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
+import { sleep } from '../../service/async';
 import { clusterMaker } from './cluster';
 
 /**
@@ -11,6 +12,10 @@ export const NO_LEADER = -1;
 const METADATA_KEY = 3;
 /** Metadata without a leader expires after this time instead of five minutes, so that the partition is read again soon. */
 const LOOK_AGAIN_MS = 250;
+const WITHIN_MS = 10_000;
+/** The limit at a start: a loaded broker may need this long for the leaders of some hundred new partitions. */
+export const START_WITHIN_MS = 60_000;
+const PAUSE_MS = 100;
 
 interface Protocol {
   request: unknown;
@@ -127,4 +132,42 @@ function leaveOut(cluster: Cluster, offsets: 'all' | 'led'): void {
 function leaderless(topic: string, partitions: number[]): Error {
   const error = new Error(`${topic} has no leader for partition ${partitions.join(', ')}`);
   return Object.assign(error, { type: 'LEADER_NOT_AVAILABLE', retriable: true });
+}
+
+/**
+ * Repeats a look-up while leaders are missing: a topic that another process has just created is listed before its
+ * partitions have leaders, and kafkajs fails at the first broker that says so.
+ * @throws its error, if it is another one or `withinMs` is over
+ */
+export async function whileLeadersAreFound<T>(look: () => Promise<T>, withinMs = WITHIN_MS): Promise<T> {
+  const until = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!isLeaderless(error) || performance.now() >= until) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+const LEADERLESS = new Set<unknown>(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']);
+
+/** Looks into causes as well: kafkajs wraps the broker's error after its last retry. */
+function isLeaderless(error: unknown): boolean {
+  const { type, cause } = (error ?? {}) as { type?: unknown; cause?: unknown };
+  return LEADERLESS.has(type) || (cause !== undefined && cause !== error && isLeaderless(cause));
+}
+
+/** First and end offset of a partition. */
+export interface Bounds {
+  low: number;
+  /** the offset of the next record */
+  high: number;
+}
+
+/** Returns the first and end offset of each partition of a topic. */
+export async function readBounds(admin: Admin, topic: string): Promise<Map<number, Bounds>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]));
 }

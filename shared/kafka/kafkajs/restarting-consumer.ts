@@ -4,7 +4,7 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { type ConsumerCommands } from '../consumer/assigned-partitions';
 import { type TopicPartition } from '../consumer/partition';
-import { START_WITHIN_MS, whileLeadersAreFound } from '../leader-retry';
+import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
 
 /**
  * Replaces a crashed kafkajs consumer by a new one. kafkajs can restart a crashed consumer itself, but reuses remains

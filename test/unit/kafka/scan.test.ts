@@ -1,5 +1,7 @@
+import pino from 'pino';
 import { type InRecord, type Kafka, type ReadAt } from '../../../shared/kafka/port';
-import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
+import { rangeOf, recordAt, retryingReads, scan } from '../../../shared/kafka/scan';
+import { AppError } from '../../../shared/service/errors';
 
 /** Scans of a log behind the port. Throttled and lagging brokers: reader.test.ts. */
 
@@ -99,4 +101,30 @@ test('the range of a partition that a topic does not have is unknown', async () 
   const { kafka } = logOf({ low: 4, offsets: [4, 6] });
   expect(await rangeOf(kafka, PLACE)).toEqual({ partition: 3, low: 4, high: 7 });
   expect(await rangeOf(kafka, { topic: 't', partition: 9 })).toBeUndefined();
+});
+
+const away = new AppError('kafka_unavailable', 'Kafka could not be read (connect ECONNREFUSED)', true);
+
+function retried(answers: (Error | number[])[]) {
+  const lines: unknown[] = [];
+  const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) });
+  const committed = jest.fn(() => {
+    const answer = answers.shift() ?? [];
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  });
+  const unused = () => Promise.reject(new Error('not asked for'));
+  return { kafka: retryingReads({ committed, read: unused, ranges: unused }, log, 1), committed, lines };
+}
+
+test('a read is retried until the broker is back, and the outage is logged once', async () => {
+  const { kafka, committed, lines } = retried([away, away, away, [7]]);
+  expect(await kafka.committed('audiences', 'messages')).toEqual([7]);
+  expect(committed).toHaveBeenCalledTimes(4);
+  expect(lines).toEqual([expect.objectContaining({ msg: 'kafka.unavailable', reason: away.message })]);
+});
+
+test('an error that is not retriable is rethrown', async () => {
+  const { kafka, committed } = retried([new Error('topic profiles has no partition 3'), [7]]);
+  await expect(kafka.committed('audiences', 'messages')).rejects.toThrow('no partition 3');
+  expect(committed).toHaveBeenCalledTimes(1);
 });

@@ -2,7 +2,7 @@ import { type Admin } from 'kafkajs';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
-import { type Bounds } from '../../../../shared/kafka/leader-retry';
+import { type Bounds } from '../../../../shared/kafka/kafkajs/leaderless';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 

@@ -1,5 +1,5 @@
 import { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
-import { whileLeadersAreFound } from '../../../shared/kafka/leader-retry';
+import { whileLeadersAreFound } from '../../../../shared/kafka/kafkajs/leaderless';
 
 const refusal = (type: string) => Object.assign(new KafkaJSProtocolError('refused'), { type });
 const wrapped = (cause: Error) => new KafkaJSNumberOfRetriesExceeded(cause, { retryCount: 5, retryTime: 1_000 });
