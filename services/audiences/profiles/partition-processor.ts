@@ -2,12 +2,12 @@ import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../
 import { withTimeout } from '../../../shared/service/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
+import { EventLog } from '../repartition/event';
 import { type Report, reportOf, type SyncResult } from '../status';
 import { type Step } from './change-set';
 import { type Checkpoints } from './checkpoints';
 import { recallCalls } from './counted-calls';
 import { type Engine } from './engine';
-import { EventLog } from './event-log';
 import { EventQueue, type EventQueueOptions, type Queued } from './event-queue';
 import { openPartition, type OpenOptions } from './restore';
 import { type Store } from './store';
