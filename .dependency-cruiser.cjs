@@ -35,7 +35,7 @@ module.exports = {
       comment: 'a resource of control uses the model and the store of another, never its routes',
       severity: 'error',
       from: { path: '^services/control/([^/]+)/', pathNot: '^services/control/http/' },
-      to: { path: '^services/control/[^/]+/([a-z]+-)?routes\\.ts', pathNot: '^services/control/$1/' },
+      to: { path: '^services/control/.*routes\\.ts$', pathNot: '^services/control/$1/' },
     },
     {
       name: 'shared-knows-no-service',

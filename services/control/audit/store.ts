@@ -6,8 +6,8 @@ import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
-import { type ControlContext } from '../context';
 import { type Database } from '../history/database';
 import { databaseJson } from '../history/row-codec';
 import { Problem } from '../http/problem';
@@ -90,7 +90,12 @@ function positionOf(after: { at: number; id: string } | undefined) {
   return [after?.at ?? null, entry ?? null, version === undefined ? null : Number(version)] as const;
 }
 
-export type AuditContext = Pick<ControlContext, 'history' | 'log' | 'now'>;
+/** Dependencies of `auditAction`. The history is no class here, since the history imports this file. */
+export interface AuditContext {
+  history: { ask<T>(work: (database: Database) => Promise<T>): Promise<T> };
+  log: Log;
+  now: () => Date;
+}
 
 /** 504: the test was sent, but no result arrived. */
 const isDone = (status: number) => status < 400 || status === 504;
