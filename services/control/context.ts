@@ -8,11 +8,11 @@ import { type Events } from './debugger/events';
 import { type EventNames } from './sources/event-names';
 import { type History } from './history/history';
 import { type ProfileStatus } from './audiences/status';
-import { type LimitedCalls } from './overview/limited-calls';
+import { type LimitedCalls } from './overview/call-counts';
 import { type MemberPages } from './audiences/member-pages';
 import { type Previews } from './audiences/previews';
 import { type Replays } from './replays/runner';
-import { type TestSends } from './destinations/test-sends';
+import { type TestSends } from './destinations/test-send';
 
 /** Everything the routes need. */
 export interface ControlContext {

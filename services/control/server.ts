@@ -17,7 +17,7 @@ import { Sessions } from './auth/sessions';
 import { TokenUses } from './tokens/token-uses';
 import { Alerts } from './alerts/runner';
 import { createApp } from './http/app';
-import { DefinitionRepair } from './audiences/definition-repair';
+import { DefinitionRepair } from './audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from './config/config-entries';
 import { EventNames } from './sources/event-names';
 import { openEvents } from './debugger/events';
@@ -26,10 +26,10 @@ import { type Database } from './history/database';
 import { openPglite } from './history/pglite';
 import { openPostgres } from './history/postgres';
 import { type Retention } from './history/retention';
-import { openLimitedCalls } from './overview/limited-calls';
+import { openLimitedCalls } from './overview/call-counts';
 import { openProfiles } from './audiences/profiles';
 import { Replays } from './replays/runner';
-import { openTestSends } from './destinations/test-sends';
+import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
 /** Assembles control: Kafka, the reader and writer of `config`, test sends, and the API on its port. */
@@ -80,9 +80,10 @@ export async function startControl(
   health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
-  const replays = new Replays({ kafka, producer, history, config, windowMs, now, log });
+  const jobs = { kafka, producer, history, config, windowMs, now, log };
+  const replays = new Replays({ ...jobs, steadyMs: () => performance.now() });
   replays.watch();
-  const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs, now, log });
+  const alerts = new Alerts({ ...jobs, entries });
   alerts.start();
   const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();

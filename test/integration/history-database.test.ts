@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Notice } from '../../services/control/alerts/notice';
-import { evidenceOf } from '../../services/control/alerts/evidence';
+import { evidenceOf } from '../../services/control/alerts/health';
 import {
   acknowledge,
   addNotices,

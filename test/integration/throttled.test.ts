@@ -156,7 +156,15 @@ test.concurrent(
     };
     const config = { destination: () => ({ version: 1, data: { enabled: true } }) } as unknown as ConfigView;
     const producer = { send: () => Promise.resolve() };
-    const parts = { producer, history, config, windowMs: 3_600_000, now: () => new Date(), log };
+    const parts = {
+      producer,
+      history,
+      config,
+      windowMs: 3_600_000,
+      now: () => new Date(),
+      steadyMs: () => performance.now(),
+      log,
+    };
     const replays = new Replays({ ...parts, kafka: await throttled() });
     const scope = { destination: 'dst_1', origin: 'dead_letters' as const, from: null, to: Date.now() };
     const wanted = { scope: { ...scope, status: null, type: null, includeDelivered: true }, preview: true };

@@ -7,17 +7,17 @@ import { Sessions } from '../../services/control/auth/sessions';
 import { TokenUses } from '../../services/control/tokens/token-uses';
 import { Alerts } from '../../services/control/alerts/runner';
 import { createApp } from '../../services/control/http/app';
-import { DefinitionRepair } from '../../services/control/audiences/definition-repair';
+import { DefinitionRepair } from '../../services/control/audiences/definition-entries';
 import { markNewSystem, openConfigEntries } from '../../services/control/config/config-entries';
 import { EventNames } from '../../services/control/sources/event-names';
-import { openLimitedCalls } from '../../services/control/overview/limited-calls';
+import { openLimitedCalls } from '../../services/control/overview/call-counts';
 import { openEvents } from '../../services/control/debugger/events';
 import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/deletions/store';
 import { type ControlContext } from '../../services/control/context';
 import { openProfiles } from '../../services/control/audiences/profiles';
 import { Replays } from '../../services/control/replays/runner';
-import { openTestSends } from '../../services/control/destinations/test-sends';
+import { openTestSends } from '../../services/control/destinations/test-send';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
@@ -81,7 +81,11 @@ export async function controlUnderTest(
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, log });
-  const replays = new Replays({ kafka, producer, history, config, windowMs: WINDOW_MS, now, log });
+  const replays = new Replays({
+    ...{ kafka, producer, history, config, windowMs: WINDOW_MS, now, log },
+    // A stopped process, whose clock stands, sends nothing.
+    steadyMs: () => now().getTime(),
+  });
   const entries = openConfigEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
   const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });

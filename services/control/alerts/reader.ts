@@ -2,7 +2,7 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addToHealth, beginPositions, movePositions, readPositions } from './store';
 import { type History } from '../history/history';
-import { type Evidence, evidenceOf } from './evidence';
+import { type Evidence, evidenceOf } from './health';
 
 /**
  * Reads `attempts` for the health of destinations only, independently of the history: it writes a row for each

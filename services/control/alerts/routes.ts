@@ -2,16 +2,14 @@ import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
-import { type At } from '../config/config-entries';
-import { newId, newSharedSecret } from '../config/ids';
+import { type At, newId, newSharedSecret } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { rotateSecret } from '../destinations/model';
 import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { alertDelivery, sampleAlert } from './alert-delivery';
-import { type Notice, noticeView } from './notice';
+import { alertDelivery, sampleAlert, type Notice, noticeView } from './notice';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
 import { acknowledge, getNotice, listNotices } from './store';
 

@@ -13,9 +13,8 @@ import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
 import { type Context, decide, isNews } from './decide';
 import { type Health } from './health';
-import { type Notice } from './notice';
+import { type Notice, alertRecord, isAddressed } from './notice';
 import { AttemptReader } from './reader';
-import { alertRecord, isAddressed } from './alert-delivery';
 import { settingsOf } from './settings';
 
 /**

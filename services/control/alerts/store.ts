@@ -1,5 +1,4 @@
-import { type Evidence } from './evidence';
-import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type Notice } from './notice';
 import { databaseJson } from '../history/row-codec';
 import { type Database, type Queries, type Row } from '../history/database';

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/model/profile-records';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';
-import { newId } from '../config/ids';
+import { newId } from '../config/config-entries';
 
 /**
  * Pages of members in order of partition and id. Each process is queried for its partitions. A page ends at a partition

@@ -3,17 +3,129 @@ import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { type ControlContext } from '../context';
 import { type At } from '../config/config-entries';
-import { upload, withUpload } from './upload';
 import { type HandlersOf } from '../http/mount';
 import { type Place } from './member-pages';
-import { type Member } from '../../../shared/model/profile-records';
+import {
+  type Member,
+  type ListedEvent,
+  MAX_USER_BYTES,
+  PROFILE_EVENT_FORMAT,
+} from '../../../shared/model/profile-records';
 import { type Query } from '../../../shared/api/operations';
+import { type Audience, type Upload } from '../../../shared/model/audience-definition';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
-type Upload = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
+/**
+ * Uploads members. Lines are written to their users' partitions as they arrive, and count once the audience's entry in
+ * `config` names their ranges. An upload that fails before that changes nothing.
+ */
+
+/** A line contains little more than an id. */
+const MAX_LINE_LENGTH = 4_096;
+const CHUNK = 1_000;
+/** A process that restarts reads every unapplied upload again. */
+const MAX_UNTAKEN = 100;
+
+/** A user id, and whether it is a member. */
+interface Line {
+  user: string;
+  listed: boolean;
+}
+
+/** @throws Problem `invalid_fields` that names the line */
+function readLine(text: string, number: number, full: boolean): Line {
+  const wrong = (detail: string) =>
+    new Problem('invalid_fields', `Line ${number} ${detail}; nothing was changed`, {
+      errors: [{ pointer: `#/${number - 1}`, detail }],
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw wrong('is not JSON');
+  }
+  const wanted = full
+    ? 'must be "<user id>" or {"userId":"<user id>"}'
+    : 'must be {"add":"<user id>"} or {"remove":"<user id>"}';
+  const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const [user, listed] = full
+    ? [typeof value === 'string' ? value : fields.userId, true]
+    : [fields.add ?? fields.remove, fields.add !== undefined];
+  if (typeof user !== 'string' || user === '') throw wrong(wanted);
+  if (Buffer.byteLength(user) > MAX_USER_BYTES) throw wrong(`has a user id of more than ${MAX_USER_BYTES} bytes`);
+  return { user, listed };
+}
+
+/** Yields the lines of a body as they arrive. @throws Problem `too_large` for a line that is too long */
+async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; number: number }> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let number = 0;
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      number++;
+      if (line.trim() !== '') yield { text: line, number };
+    }
+    if (rest.length > MAX_LINE_LENGTH) throw new Problem('too_large', `Line ${number + 1} is too long`);
+  }
+  if (rest.trim() !== '') yield { text: rest, number: number + 1 };
+}
+
+export interface Uploading {
+  kafka: Pick<Kafka, 'ranges'>;
+  producer: Pick<BatchProducer, 'send'>;
+  audience: string;
+  /** higher than any earlier number of this audience */
+  number: number;
+  full: boolean;
+}
+
+/** Writes all lines. @returns the upload to add to the audience, and the number of lines */
+export async function upload(
+  { kafka, producer, audience, number, full }: Uploading,
+  body: AsyncIterable<Buffer>,
+): Promise<{ upload: Upload; lines: number }> {
+  const from = await ends(kafka);
+  let lines = 0;
+  let chunk: OutRecord[] = [];
+  for await (const { text, number: at } of linesOf(body)) {
+    const { user, listed } = readLine(text, at, full);
+    const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
+    const headers = { format: PROFILE_EVENT_FORMAT };
+    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
+    lines++;
+    if (chunk.length < CHUNK) continue;
+    // Bounds memory: the next lines are read after Kafka has acknowledged these.
+    await producer.send(chunk);
+    chunk = [];
+  }
+  await producer.send(chunk);
+  const to = await ends(kafka);
+  return { upload: { number, full, lines, ranges: to.map((end, i) => [from[i] ?? 0, end]) }, lines };
+}
+
+/** Adds an upload to the audience. @param taken the last upload that all partitions have applied */
+export function withUpload(audience: Audience, added: Upload, taken: number): Audience {
+  const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
+  if (open.length >= MAX_UNTAKEN) {
+    throw new Problem('conflict', `${open.length} uploads are still being applied. Try again later`);
+  }
+  return { ...audience, uploads: [...open, added] };
+}
+
+async function ends(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
+  const ranges = await kafka.ranges(PROFILE_EVENTS);
+  return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
+}
+
+type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
 /** Uploads members. The body may be of any length, and is read as a stream. */
-export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, Upload> {
+export function uploadHandlers(deps: ControlContext): Pick<HandlersOf<'audiences'>, UploadOperation> {
   const { entries, kafka, producer, profiles, now, log } = deps;
   /** audiences with an upload in progress: a second upload would mix with it */
   const busy = new Set<string>();

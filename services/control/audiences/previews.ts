@@ -2,7 +2,7 @@ import { type PreviewQuery } from '../../../shared/model/profile-records';
 import { withTimeout } from '../../../shared/service/async';
 import { Problem } from '../http/problem';
 import { type QueryClient, nobodyThere } from './query-client';
-import { newId } from '../config/ids';
+import { newId } from '../config/config-entries';
 import {
   figuresOf,
   hasFigures,

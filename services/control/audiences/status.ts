@@ -1,7 +1,7 @@
 import { type StatusValue } from '../../../shared/model/profile-records';
 import { type Kafka, type Tail } from '../../../shared/kafka/port';
 import { PROFILE_STATUS } from '../../../shared/kafka/topics';
-import { sumOf } from './estimate';
+import { sumOf } from './preview-progress';
 
 /** Reads the status of audiences and computed traits, which the audiences service reports for each partition. */
 

@@ -1,5 +1,5 @@
 import { newTraceparent } from '../../../shared/telemetry/trace';
-import { newId } from '../config/ids';
+import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';

@@ -1,7 +1,7 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type Database, type Queries, type Row } from '../history/database';
 import { databaseJson } from '../history/row-codec';
-import { storedIds } from '../history/stored-user-id';
+import { storedIds } from '../history/delivery-row';
 
 /** Stores deletions of users, removes their rows from the history, and keeps out their events in `attempts`. */
 

@@ -7,7 +7,7 @@ import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { heldDelivery, replayRecords } from '../replays/candidates';
-import { requireOn } from '../replays/scope';
+import { requireOn } from '../replays/job';
 import { bodyJson, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf } from './model';
 

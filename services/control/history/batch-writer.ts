@@ -3,7 +3,7 @@ import { Backpressure } from '../../../shared/service/backpressure';
 import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
-import { type DatabaseFault } from './database-errors';
+import { type DatabaseFault } from './database';
 
 /**
  * Writes the records of a topic to the database in batches.

@@ -1,3 +1,6 @@
+import { AppError } from '../../../shared/service/errors';
+import { Problem } from '../http/problem';
+
 /**
  * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts). Whole numbers are
  * returned as numbers, JSON is passed and returned as text, and times are ms since 1970, as in all records of Waypost.
@@ -23,4 +26,44 @@ export interface Database extends Queries {
   /** Why it can no longer be used and must be opened again; undefined while it works. */
   readonly broken: string | undefined;
   close(): Promise<void>;
+}
+
+/**
+ * Classifies an error of the history's database: pure.
+ *
+ * - `data`: a row that was written cannot be stored. The same write fails again.
+ * - `away`: the database does not answer, or has no resources. The same write succeeds later.
+ * - `other`: unknown. It may pass (a deadlock, a partition that is missing), or one row may cause it.
+ */
+export type DatabaseFault = 'data' | 'away' | 'other';
+
+/** SQLSTATE classes: data exceptions, violated constraints, and limits of the server (a too large index row). */
+const DATA = /^(22|23|54)/;
+/**
+ * No partition covers the row. This passes: another control process ended the partition, and the list is read again.
+ */
+const NO_PARTITION = '23514';
+/** SQLSTATE classes: connection, resources, operator intervention, I/O. An empty code: the database did not answer. */
+const AWAY = /^(08|53|57|58|$)/;
+/** The statement timeout: a smaller batch may be fast enough. */
+const CANCELED = '57014';
+
+export function faultOf(error: unknown, database: Pick<Database, 'broken'> | undefined): DatabaseFault {
+  // Errors of our own code, caused by the shape of an event.
+  if (error instanceof TypeError || error instanceof RangeError) return 'other';
+  const state = sqlState(error);
+  if (database?.broken !== undefined) return 'away';
+  if (DATA.test(state)) return state === NO_PARTITION ? 'other' : 'data';
+  return AWAY.test(state) && state !== CANCELED ? 'away' : 'other';
+}
+
+/** Returns whether the database failed to answer. The API then refuses the query as `unavailable`. */
+export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
+  if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
+  return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
+}
+
+function sqlState(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
 }

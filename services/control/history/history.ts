@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { backoff, inTurn, sleep } from '../../../shared/service/async';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
@@ -7,17 +5,13 @@ import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from '../audit/store';
-import { type Database, type Queries } from './database';
+import { type Database, faultOf, isAway } from './database';
 import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
 import { watchCpuPressure } from './cpu-pressure';
-import { faultOf, isAway } from './database-errors';
 import { BatchWriter } from './batch-writer';
-import { takeLease } from './leases';
-import { type TablePartition } from './table-partitions';
-import { type Event, parseEvent, readParts, recordEvents } from './record-events';
-import { cleanUp, type Retention, keepWithin } from './retention';
+import { type Event, parseEvent } from './record-events';
+import { type Retention, StoredDeliveries } from './retention';
 import { databaseId, migrate } from './schema';
-import { thinSyncs } from '../audiences/store';
 
 /**
  * Stores `attempts` and serves the queries of the API. No delivery depends on it: while its database cannot be used,
@@ -27,14 +21,6 @@ import { thinSyncs } from '../audiences/store';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const KEEP_EVERY_MS = 60_000;
-/** Longer than indexing a large partition takes. After a crash another process takes over retention after this time. */
-const KEEP_LEASE_MS = 600_000;
-/**
- * While it catches up, a process can write more in a minute than the size limit leaves room for. This is about 15 MB.
- */
-const KEEP_EVERY_ROWS = 20_000;
-/** Makes the next run vacuum after a deletion, even if it removed few rows. */
-const CLEAN_UP_SOON = 1_000_000;
 
 export interface HistoryOptions {
   /** opens the database; called again after a failure */
@@ -49,25 +35,19 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
-  #parts: TablePartition[] = [];
   /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
-  /** rows of each partition updated since its last vacuum */
-  readonly #changed = new Map<string, number>();
-  /** partitions written to since the last retention run */
-  #written = new Map<string, number>();
-  /** rows written since the last retention run */
-  #unlooked = 0;
   #consumptions: Consumption[] = [];
   #keeping: NodeJS.Timeout | undefined;
   readonly #inTurn = inTurn();
   #stopped = false;
-  readonly #owner = randomUUID();
+  readonly #deliveries: StoredDeliveries;
   readonly #feed: BatchWriter<Event>;
   readonly #audit: BatchWriter<AuditRow>;
 
   constructor(private readonly options: HistoryOptions) {
-    const { now, log } = options;
+    const { now, log, keep } = options;
+    this.#deliveries = new StoredDeliveries({ now, log, keep, forgotten: this.forgotten });
     const faultIn = (error: unknown) => faultOf(error, this.#database);
     const common = { faultOf: faultIn, othersFirst: watchCpuPressure(), now, onRoom: () => this.#resume(), log };
     this.#feed = new BatchWriter({
@@ -122,7 +102,7 @@ export class History {
    */
   async forget(deletion: Deletion): Promise<number> {
     const rows = await this.ask((database) => this.#inTurn(() => recordDeletion(database, deletion)));
-    if (rows > 0) for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
+    if (rows > 0) this.#deliveries.cleanUpSoon();
     await this.learnDeletions();
     return rows;
   }
@@ -162,13 +142,13 @@ export class History {
     try {
       database = await open();
       await migrate(database);
-      this.#parts = await readParts(database);
+      await this.#deliveries.open(database);
       await this.forgotten.refresh(database, this.options.now());
       await this.#consume(database);
       this.#database = database;
       this.#why = undefined;
       log.info({ kind: database.kind }, 'history.opened');
-      this.#keeping ??= setInterval(() => void this.#keep(), KEEP_EVERY_MS);
+      this.#keeping ??= setInterval(() => void this.#maintain(), KEEP_EVERY_MS);
     } catch (error) {
       // The message of such an AppError contains no password, since it never contains the URL.
       this.#why = error instanceof AppError ? error.message : 'it cannot be opened; see the log';
@@ -218,49 +198,14 @@ export class History {
       await database.query(`update waypost.meta set value = value where key = 'version'`);
       return;
     }
-    const oldest = this.options.now() - this.options.keep.forMs;
-    const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
-    const admit = async (queries: Queries) => {
-      await this.forgotten.learn(queries, this.options.now());
-      return (event: DeliveryEvent) => !this.forgotten.has(event);
-    };
-    try {
-      for (const [name, rows] of await recordEvents(database, kept, this.#parts, admit)) {
-        this.#written.set(name, rows);
-        this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
-      }
-    } catch (error) {
-      // Another process may have created the missing partition.
-      this.#parts = await readParts(database);
-      throw error;
-    }
-    this.#unlooked += kept.length;
-    if (this.#unlooked >= KEEP_EVERY_ROWS) void this.#keep();
+    await this.#deliveries.record(database, events);
+    if (this.#deliveries.isMaintenanceDue) void this.#maintain();
   }
 
-  async #keep(): Promise<void> {
-    const { keep, now, log } = this.options;
-    this.#unlooked = 0;
-    try {
-      await this.#writing(async (database) => {
-        // Only one process may drop partitions.
-        if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: KEEP_LEASE_MS }))) {
-          this.#parts = await readParts(database);
-          return;
-        }
-        const written = this.#written;
-        this.#written = new Map();
-        const onFailure = (what: string, error: unknown) => {
-          if (faultOf(error, database) === 'away') throw error;
-          log.error({ what, reason: messageOf(error) }, 'history.maintenance_failed');
-        };
-        this.#parts = await keepWithin(database, keep, now(), { written, onFailure });
-        await thinSyncs(database, now(), now() - keep.forMs);
-        await cleanUp(database, this.#parts, this.#changed);
-      });
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'history.maintenance_failed');
-    }
+  async #maintain(): Promise<void> {
+    await this.#writing((database) => this.#deliveries.maintain(database)).catch((error: unknown) => {
+      this.options.log.warn({ reason: messageOf(error) }, 'history.maintenance_failed');
+    });
   }
 
   /** Runs one write at a time, so that no event is written while its partition is dropped. */

@@ -1,8 +1,7 @@
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
 import { type DeliveryStatus } from '../../../shared/api/deliveries';
-import { type DeliveryRow } from './delivery-row';
-import { storedIds } from './stored-user-id';
+import { type DeliveryRow, storedIds } from './delivery-row';
 
 /** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */
 

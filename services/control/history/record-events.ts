@@ -3,8 +3,7 @@ import { type OpenRecord } from '../../../shared/kafka/port';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './row-codec';
 import { type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
-import { indexing, spareStatistics } from './indexes';
-import { newPart, type TablePartition, partOf } from './table-partitions';
+import { indexing, spareStatistics, newPart, type TablePartition, partOf } from './table-partitions';
 import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
 
 /**

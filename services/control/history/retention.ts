@@ -1,8 +1,21 @@
-import { type Database } from './database';
-import { indexing } from './indexes';
-import { type TablePartition, partsToDrop, partsToEnd, partsToIndex, type SizedPartition } from './table-partitions';
-import { readParts } from './record-events';
-import { shortenIds } from './stored-user-id';
+import { randomUUID } from 'node:crypto';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { thinSyncs } from '../audiences/store';
+import { type Forgotten } from '../deletions/store';
+import { type Database, type Queries, faultOf } from './database';
+import { takeLease } from './leases';
+import {
+  indexing,
+  type TablePartition,
+  partsToDrop,
+  partsToEnd,
+  partsToIndex,
+  type SizedPartition,
+} from './table-partitions';
+import { type Event, readParts, recordEvents } from './record-events';
+import { shortenIds } from './delivery-row';
 
 /** Keeps the history within its time and size limits. */
 
@@ -26,8 +39,85 @@ const DELETIONS_MS = 30 * 86_400_000;
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
+/** Longer than indexing a large partition takes. After a crash another process takes over retention after this time. */
+const LEASE_MS = 600_000;
+/**
+ * While it catches up, a process can write more in a minute than the size limit leaves room for. This is about 15 MB.
+ */
+const MAINTAIN_AFTER_ROWS = 20_000;
+/** Makes the next run vacuum after a deletion, even if it removed few rows. */
+const CLEAN_UP_SOON = 1_000_000;
+
 /** Called for each partition or table that fails, so that the others continue. @param what the partition or table */
 export type OnFailure = (what: string, error: unknown) => void;
+
+/** Writes events into the partitions of the deliveries, and maintains these. Its caller runs one call at a time. */
+export class StoredDeliveries {
+  #parts: TablePartition[] = [];
+  /** rows of each partition updated since its last vacuum */
+  readonly #changed = new Map<string, number>();
+  /** rows of each partition written since the last maintenance */
+  #written = new Map<string, number>();
+  /** rows written since the last maintenance */
+  #unlooked = 0;
+  readonly #owner = randomUUID();
+
+  constructor(private readonly options: { keep: Retention; now: () => number; log: Log; forgotten: Forgotten }) {}
+
+  /** Learns the partitions of a database. */
+  async open(database: Database): Promise<void> {
+    this.#parts = await readParts(database);
+  }
+
+  get isMaintenanceDue(): boolean {
+    return this.#unlooked >= MAINTAIN_AFTER_ROWS;
+  }
+
+  cleanUpSoon(): void {
+    for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
+  }
+
+  async record(database: Database, events: readonly Event[]): Promise<void> {
+    const { keep, now, forgotten } = this.options;
+    const oldest = now() - keep.forMs;
+    const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
+    const admit = async (queries: Queries) => {
+      await forgotten.learn(queries, now());
+      return (event: DeliveryEvent) => !forgotten.has(event);
+    };
+    try {
+      for (const [name, rows] of await recordEvents(database, kept, this.#parts, admit)) {
+        this.#written.set(name, rows);
+        this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
+      }
+    } catch (error) {
+      // Another process may have created the missing partition.
+      this.#parts = await readParts(database);
+      throw error;
+    }
+    this.#unlooked += kept.length;
+  }
+
+  /** Keeps the database within its limits, if no other process does. */
+  async maintain(database: Database): Promise<void> {
+    const { keep, now, log } = this.options;
+    this.#unlooked = 0;
+    // Only one process may drop partitions.
+    if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: LEASE_MS }))) {
+      this.#parts = await readParts(database);
+      return;
+    }
+    const written = this.#written;
+    this.#written = new Map();
+    const onFailure = (what: string, error: unknown) => {
+      if (faultOf(error, database) === 'away') throw error;
+      log.error({ what, reason: messageOf(error) }, 'history.maintenance_failed');
+    };
+    this.#parts = await keepWithin(database, keep, now(), { written, onFailure });
+    await thinSyncs(database, now(), now() - keep.forMs);
+    await cleanUp(database, this.#parts, this.#changed);
+  }
+}
 
 /**
  * Drops, ends and indexes partitions, and deletes old rows of the other tables.

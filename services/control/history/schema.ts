@@ -105,7 +105,7 @@ const STEPS: readonly (readonly string[])[] = [
     `create index on waypost.notices (at) where alert = 'due'`,
   ],
   [
-    // From here on each partition has its own indexes (indexes.ts). Dropping the old ones also drops those of existing
+    // From here on each partition has its own indexes (table-partitions.ts). Dropping the old ones also drops those of existing
     // partitions, which are created again in the next retention run.
     ...['destination_accepted_at', 'source_accepted_at', 'status_accepted_at', 'type_accepted_at'].map(dropped),
     ...['user_id_accepted_at', 'id', 'message', 'destination_status_accepted_at_test'].map(dropped),

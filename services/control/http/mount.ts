@@ -8,10 +8,9 @@ import { type AuditContext, auditAction } from '../audit/store';
 import { type Access, credentialsOf, identify } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
 import { etag } from './entry-patch';
-import { readJson } from './json-body';
+import { readJson, parseQuery } from './validate';
 import { BASE, findPath, isApi, type Path } from './paths';
 import { methodNotAllowed, noSuchPath, Problem } from './problem';
-import { parseQuery } from './validate';
 
 /**
  * Serves the table of operations. It checks each request in this order: the path (404), the method (405), the token

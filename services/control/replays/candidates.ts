@@ -8,7 +8,7 @@ import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
-import { type Scope } from './scope';
+import { type Scope } from './job';
 
 /** Decides which records a replay sends again, and in which form. Pure. */
 

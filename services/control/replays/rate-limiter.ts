@@ -5,20 +5,19 @@ const LOOK_MS = 100;
 
 /** Limits a rate by waiting. It does not make up for unused time. */
 export class RateLimiter {
-  /** by `performance.now()` */
   #freeAt = 0;
 
-  constructor(private readonly perSecond: number) {}
+  /** @param steadyMs reads a monotonic clock, ms */
+  constructor(
+    private readonly perSecond: number,
+    private readonly steadyMs: () => number,
+  ) {}
 
   /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
   async take(count: number, goOn: () => boolean): Promise<void> {
-    for (
-      let waitMs = this.#freeAt - performance.now();
-      waitMs > 0 && goOn();
-      waitMs = this.#freeAt - performance.now()
-    ) {
+    for (let waitMs = this.#freeAt - this.steadyMs(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.steadyMs()) {
       await sleep(Math.min(waitMs, LOOK_MS));
     }
-    this.#freeAt = Math.max(this.#freeAt, performance.now()) + (count * 1_000) / this.perSecond;
+    this.#freeAt = Math.max(this.#freeAt, this.steadyMs()) + (count * 1_000) / this.perSecond;
   }
 }

@@ -1,9 +1,8 @@
-import { newId } from '../config/ids';
+import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
-import { jobView } from './job';
-import { readReplay } from './scope';
+import { jobView, readReplay } from './job';
 import { listJobs } from './store';
 
 /** /api/v1/replays */

@@ -3,7 +3,7 @@ import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Source, type WriteKey } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
-import { newId, newWriteKey } from '../config/ids';
+import { newId, newWriteKey } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';

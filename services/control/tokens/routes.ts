@@ -1,7 +1,7 @@
 import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { hashToken } from '../auth/identities';
-import { newId } from '../config/ids';
+import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { type Context, decide, type Decision, isNews } from '../../../../services/control/alerts/decide';
-import { type Evidence } from '../../../../services/control/alerts/evidence';
-import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import { type Evidence, addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 

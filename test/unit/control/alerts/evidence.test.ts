@@ -1,4 +1,4 @@
-import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
+import { type Evidence, evidenceOf } from '../../../../services/control/alerts/health';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
-import { type Evidence } from '../../../../services/control/alerts/evidence';
-import { addEvidence, type Health, isQuiet, outageOf, unknownHealth } from '../../../../services/control/alerts/health';
+import {
+  type Evidence,
+  addEvidence,
+  type Health,
+  isQuiet,
+  outageOf,
+  unknownHealth,
+} from '../../../../services/control/alerts/health';
 
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number, until = at): Evidence => ({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { estimate, type Known } from '../../../../services/control/audiences/estimate';
+import { estimate, type Known } from '../../../../services/control/audiences/preview-progress';
 
 const known = (profiles: number, looked: number, members: number, unsure = 0): Known => ({
   ...{ profiles, known: looked, members, unsure },

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { faultOf } from '../../../../services/control/history/database-errors';
+import { faultOf } from '../../../../services/control/history/database';
 import { BatchWriter } from '../../../../services/control/history/batch-writer';
 import { parseEvent } from '../../../../services/control/history/record-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';

@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { oddity } from '../../../../services/control/http/json-body';
+import { oddity } from '../../../../services/control/http/validate';
 import { AppError } from '../../../../shared/service/errors';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 

@@ -1,6 +1,5 @@
 import supertest from 'supertest';
-import { CallCounts } from '../../../../services/control/overview/call-counts';
-import { LimitedCalls } from '../../../../services/control/overview/limited-calls';
+import { CallCounts, LimitedCalls } from '../../../../services/control/overview/call-counts';
 import { limitedRecord } from '../../../../shared/model/rejected-calls';
 import { controlUnderTest } from '../../../support/control';
 import { spanOf } from '../../../../services/control/overview/model';

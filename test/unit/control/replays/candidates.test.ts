@@ -6,7 +6,7 @@ import {
   replayNumber,
   replayRecords,
 } from '../../../../services/control/replays/candidates';
-import { type Scope } from '../../../../services/control/replays/scope';
+import { type Scope } from '../../../../services/control/replays/job';
 import { type Destination, type Source } from '../../../../shared/model/config';
 import { decodeDelivery, type Delivery, deliveryId, encodeDelivery } from '../../../../shared/model/delivery';
 import { messageHeaders } from '../../../../shared/model/message';

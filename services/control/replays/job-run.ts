@@ -1,0 +1,152 @@
+import { type ConfigView } from '../../../shared/config/types';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { readPiece } from '../../../shared/kafka/scan';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { sleep } from '../../../shared/service/async';
+import { AppError, messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { Problem } from '../http/problem';
+import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
+import { type HeldJob } from './held-job';
+import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
+import { RateLimiter } from './rate-limiter';
+import { sentSinceCheckpoint } from './sent-since-checkpoint';
+import { knownOf } from './store';
+
+/**
+ * Counts the records of a replay, then sends them. The position is saved after each chunk, so that another process can
+ * continue there. Records sent after the last save are found in `attempts` (sent-since-checkpoint.ts).
+ */
+
+const READ_BYTES = 512 * 1024;
+const PAUSE_MS = 1_000;
+
+/** A candidate with its replay number; `sent`: it was sent after the last save. */
+interface Chosen {
+  candidate: Candidate;
+  replay: number | 'sent';
+}
+
+export interface ReplayDeps {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  producer: Pick<BatchProducer, 'send'>;
+  history: Pick<History, 'ask' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
+  config: Pick<ConfigView, 'source' | 'destination'>;
+  windowMs: number;
+  now: () => Date;
+  /** ms by a monotonic clock, which goes on while the process is stopped */
+  steadyMs: () => number;
+  log: Log;
+}
+
+export class JobRun {
+  readonly #rate: RateLimiter;
+
+  constructor(
+    private readonly held: HeldJob,
+    private readonly deps: ReplayDeps,
+    private readonly process: { isStopping: () => boolean },
+  ) {
+    this.#rate = new RateLimiter(held.job.maxPerSecond, deps.steadyMs);
+  }
+
+  private get job(): Job {
+    return this.held.job;
+  }
+
+  /** Runs the job until it ends or must stop. @param sent deliveries sent after the last save; undefined: not known yet */
+  async toEnd(sent: ReadonlySet<string> | undefined): Promise<void> {
+    const { held, job } = this;
+    const { log } = this.deps;
+    while (this.#goesOn()) {
+      try {
+        if (!(await this.#historyIsThere())) {
+          await sleep(PAUSE_MS);
+          continue;
+        }
+        sent ??= await sentSinceCheckpoint(this.deps.kafka, job);
+        const place = currentPlace(job);
+        if (place) await this.#piece(place, sent);
+        else Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
+        await held.save();
+      } catch (error) {
+        // Kafka or the database is away: wait and retry.
+        if (!isPassing(error)) Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
+        log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
+        // An append without an answer may have succeeded.
+        sent = undefined;
+        await sleep(PAUSE_MS);
+      }
+    }
+    await held.end();
+    log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
+  }
+
+  /** Checks the history: if it lags, it does not know recent deliveries, and the replay would repeat them. */
+  async #historyIsThere(): Promise<boolean> {
+    const { job } = this;
+    if (job.historyUpTo && !(await this.deps.history.hasRead(job.historyUpTo))) return false;
+    delete job.historyUpTo;
+    return true;
+  }
+
+  /** Reads the next records of a partition, and counts or sends the candidates. */
+  async #piece(place: Place, sent: ReadonlySet<string>): Promise<void> {
+    const { job } = this;
+    const { kafka, config, history } = this.deps;
+    const topic = topicOf(job.scope);
+    const { partition, next: from, end: to } = place;
+    const { records, next } = await readPiece(kafka, { topic, partition, from, to, maxBytes: READ_BYTES });
+    await history.learnDeletions();
+    const candidates = records
+      .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
+      .filter(({ delivery }) => !history.forgotten.has(asEvent(delivery)));
+    const ids = candidates.map(({ delivery }) => delivery.id);
+    const known = await history.ask((database) => knownOf(database, ids));
+    const chosen = candidates.flatMap((candidate): Chosen[] => {
+      const { id } = candidate.delivery;
+      if (sent.has(id)) return [{ candidate, replay: 'sent' }];
+      const replay = replayNumber(candidate, known.get(id), job.scope);
+      return replay === undefined ? [] : [{ candidate, replay }];
+    });
+    if (job.pass === 'counting') job.matched += chosen.length;
+    else if (!(await this.#send(place, chosen))) return;
+    place.next = next;
+  }
+
+  /** @returns whether all were sent: a cancelled job stops between two appends */
+  async #send(place: Place, chosen: readonly Chosen[]): Promise<boolean> {
+    const { held, job } = this;
+    const { kafka, producer, windowMs, now } = this.deps;
+    const size = chunkOf(job.maxPerSecond);
+    for (let i = 0; i < chosen.length; i += size) {
+      const chunk = chosen.slice(i, i + size);
+      const goOn = () => this.#goesOn();
+      const fresh = chunk.flatMap(({ candidate, replay }) => (replay === 'sent' ? [] : [{ candidate, replay }]));
+      await this.#rate.take(fresh.length, goOn);
+      await held.confirm();
+      if (!goOn() || !held.maySend) return false;
+      const context = { nowMs: now().getTime(), windowMs, job: job.id };
+      await producer.send(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      job.sentUpTo = await kafka.ranges(ATTEMPTS);
+      job.sent += chunk.length;
+      place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
+      await held.save();
+    }
+    return true;
+  }
+
+  /** Also fails the job if its destination is off, which would cancel the deliveries. */
+  #goesOn(): boolean {
+    const { job } = this;
+    if (isActive(job) && !this.deps.config.destination(job.scope.destination)?.data.enabled) {
+      Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
+    }
+    return isActive(job) && !this.held.lost && !this.process.isStopping();
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return (error instanceof Problem && error.code === 'unavailable') || (error instanceof AppError && error.retriable);
+}
