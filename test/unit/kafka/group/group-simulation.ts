@@ -89,6 +89,8 @@ export class GroupWorld {
     this.#produce();
     const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () => this.#isSettled());
     if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
+    // All members leave now, one after the other.
+    this.#coordinator.onStable = () => undefined;
     const ended = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
     let over = false;
     void ended.then(() => (over = true));
