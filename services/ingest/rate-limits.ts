@@ -7,7 +7,7 @@ import { LIMITED } from '../../shared/kafka/topics';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 
-/** Rate limits: of the calls and bytes of each source, and of the refused requests of each address. Counts limited requests. */
+/** Limits the calls and bytes of each source and the refused requests of each address, and counts limited requests. */
 
 /** Default byte limit of a source, in bytes a second for each call a second. */
 const BYTES_PER_CALL = 2_048;

@@ -147,8 +147,8 @@ function inflate(raw: Buffer): Buffer | BodyFault {
 
 /**
  * Returns how many bytes to inflate at once. gzip ends with the length of its text (RFC 1952, ISIZE): with room for all of
- * it nothing is copied, and a small text takes little memory. The client may claim any length: one that is too short makes
- * more chunks, and one that is too long reserves no more than a body of this size can inflate to.
+ * it nothing is copied, and a small text takes little memory. The client may claim any length. A short claim makes
+ * more chunks, and a long claim reserves no more than a body of this size can inflate to.
  */
 export function inflatedChunk(raw: Buffer): number {
   const claimed = raw.length < 4 ? 0 : raw.readUInt32LE(raw.length - 4);

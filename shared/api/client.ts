@@ -1,7 +1,7 @@
 import { type Operations, type Problem } from './operations';
 
 /**
- * A client of the control API. The compiler checks its calls against the types generated from the OpenAPI document. It
+ * A client of the control API. The compiler checks its calls against the types inferred from the schemas of the API. It
  * runs wherever `fetch` exists: in a page, whose cookie it sends, and in Node.
  */
 

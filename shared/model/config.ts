@@ -39,7 +39,7 @@ export interface Source {
 
 /**
  * Limits of one source over all ingest processes together. An absent field takes the installation's default.
- * @see services/ingest/source-limits.ts
+ * @see services/ingest/rate-limits.ts
  */
 export interface SourceLimits {
   /** calls */

@@ -65,7 +65,7 @@ const LONGEST_PAUSE_MS = 50;
 const RETRY_AFTER_MS = 1_000;
 
 const UNTIL_DELETED =
-  'control processes of an older version use the old topics; delete them when all processes run this version';
+  'control processes of an older version use the old topics; when all processes run this version, delete them and restart the audiences processes';
 
 /** One partition's part of a preview. */
 interface Part {

@@ -14,7 +14,8 @@ import { Problem } from '../http/problem';
 import { type AuditNote, type Change } from './model';
 
 /**
- * Stores the audit trail, from the notes in records of `config`. Each is stored once, by the version that it created.
+ * Stores the audit trail: from the notes in records of `config`, each once, by the version that it created, and from
+ * operations that change no entry of `config`.
  */
 
 export interface AuditRow extends AuditNote {

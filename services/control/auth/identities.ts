@@ -20,7 +20,7 @@ export interface Identity {
   actor: Actor;
   /** changes with the token: a session ends with it */
   mark: string;
-  /** narrow the role (rights.ts); undefined: all that the role allows */
+  /** narrow the role (shared/api/access.ts); undefined: all that the role allows */
   rights: readonly string[] | undefined;
   /** ms since 1970; undefined: never */
   expiresAt: number | undefined;

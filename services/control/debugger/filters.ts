@@ -9,8 +9,7 @@ import { parseBody } from '../http/validate';
 import { type Entry } from './buffer';
 
 /**
- * Filters of events: the query parameters of the debugger, and conditions, which are checked and tried on recent events
- * before anything depends on them.
+ * Checks filters and conditions, and tries them on recent events before anything depends on them.
  */
 
 /** A person waits for the result, and other requests for control. The remaining events are not tried. */

@@ -140,7 +140,7 @@ export function destinationView(
     })),
     hasSharedSecret: secrets !== undefined,
     secretRotation: secrets?.previous
-      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt) }
+      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt ?? secrets.overlapUntil) }
       : null,
     types: data.types ?? null,
     filter: data.filter ?? null,

@@ -89,8 +89,8 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from it.
     const handle = handlers[operation] as (call: object) => Promise<object | undefined>;
     try {
-      const body = await handle(call);
-      if (!stream) respond(res, operationOf(operation), body);
+      const result = await handle(call);
+      if (!stream) respond(res, operationOf(operation), result);
       if (act) auditAction(act, call, deps);
     } catch (error) {
       if (act) auditAction(act, call, deps, error);
@@ -103,13 +103,13 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
 function respond(
   res: Response,
   { ok: [status, name], location }: Operation,
-  answer: { id?: unknown; version?: unknown } = {},
+  result: { id?: unknown; version?: unknown } = {},
 ) {
   res.status(status);
-  if (location !== undefined) res.location(BASE + location.replace('{id}', String(answer.id)));
-  if (typeof answer.version === 'number') res.set('ETag', etag(answer.version));
+  if (location !== undefined) res.location(BASE + location.replace('{id}', String(result.id)));
+  if (typeof result.version === 'number') res.set('ETag', etag(result.version));
   if (name === undefined) res.end();
-  else res.json(answer);
+  else res.json(result);
 }
 
 /** HEAD is handled as GET without a body. A stream would never end. */

@@ -32,7 +32,7 @@ const MAX_MESSAGE_ID_LENGTH = 99;
 const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
 
 /**
- * How a field is read. `id`: a text, or a number that becomes a text; an empty one is absent. `made`: Waypost writes
+ * The rule for reading a field. `id`: a text, or a number that becomes a text; an empty one is absent. `made`: Waypost writes
  * it. `dropped`: never passed on; `writeKey` would leak to webhooks, `_metadata` is meant for the client's vendor, and
  * `__proto__` must never be assigned as a key.
  */
