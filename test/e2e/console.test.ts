@@ -9,7 +9,7 @@ import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
 
-/** The console in a real browser, on the whole system: what people see, and secrets that the page must not contain. */
+/** The console in a real browser, on the whole system: the visible pages, and secrets that no page may contain. */
 
 let stage: StorySystem;
 let browser: Browser;

@@ -70,7 +70,7 @@ test('while Kafka is frozen for ten seconds ingest answers 503 with Retry-After 
   try {
     // The outage itself, not a wait for a result.
     await pause(OUTAGE_MS);
-    // A missing broker is no reason to restart a service.
+    // A missing broker does not justify a restart of a service.
     expect(await liveness()).toEqual(SERVICES.map(() => 200));
   } finally {
     process.kill(java, 'SIGCONT');

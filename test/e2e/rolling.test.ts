@@ -126,7 +126,7 @@ function balance(ingests: { url: string; healthPort: string }[]): NodeJS.Timeout
   return setInterval(() => void look(), 100);
 }
 
-/** Makes a change and prints the longest pause of deliveries, for partitions that stayed and for those that moved. */
+/** Makes a change and prints the longest pause of deliveries, for partitions that stayed and for partitions that moved. */
 async function step<T>(name: string, change: () => Promise<T>): Promise<T> {
   const [from, before] = [Date.now(), owners()];
   const result = await change();

@@ -16,7 +16,7 @@ afterAll(() => stage.close());
 
 test('delivery stops after its requests in flight, and the next process sends each waiting delivery once', async () => {
   const { system, sink, topics } = stage;
-  // Given an endpoint that holds its answers, and more calls than its lane has open at once.
+  // Given an endpoint that holds its answers, and more calls than its lane may have in flight.
   let answer: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => (answer = resolve));
   sink.on(PATH, async () => {

@@ -32,7 +32,7 @@ async function killControl(): Promise<void> {
 const said = (request: ReceivedRequest): Json => JSON.parse(request.body.toString());
 
 test('each failing destination causes one alert, one is switched off and the other recovers, though control is killed', async () => {
-  // Given alert webhooks of which the first address is forbidden, and two failing endpoints, one with `switchOffAfter`.
+  // Given alert webhooks whose first address is forbidden, and two failing endpoints, one with `switchOffAfter`.
   const { sink, system } = stage;
   const webhooks = [{ url: 'http://169.254.169.254/ops' }, { url: sink.url('/ops') }];
   const settings = { webhooks, sharedSecret: SECRET, failingFor: `${FAILING_MS}ms` };

@@ -57,7 +57,7 @@ test('a delivery is retried until no tier fits into its window, and is then dead
 });
 
 test('every delivery above the rate of its destination is delivered or becomes a dead letter with the reason rate_limited', async () => {
-  // Forty calls at once, at a rate of one a second.
+  // Forty concurrent calls, at a rate of one a second.
   const { sink, topics } = stage;
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
   const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
@@ -88,7 +88,7 @@ describe('addresses that webhooks may not reach', () => {
     ['IPv6 loopback', (port: number) => `http://[::1]:${port}/`],
     ['this host', (port: number) => `http://0.0.0.0:${port}/`],
     ['a private network', () => 'http://192.168.0.1/'],
-  ])('a URL at %s is a dead letter at once, without a connection', async (_, url) => {
+  ])('a delivery to a URL at %s is a dead letter after one attempt, without a connection', async (_, url) => {
     const victim = await sinkWith({ host: '127.0.0.1' });
     const { send } = await stage.connect({ webhooks: [{ url: url(victim.port) }] });
     const { messageId } = await send();

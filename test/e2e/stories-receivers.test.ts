@@ -8,7 +8,7 @@ import { type FailingReceiver, failingReceivers } from '../support/failing-recei
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
- * Failing receivers of every kind at once, beside two healthy ones: each affects its own lane alone, and the record of each
+ * Failing receivers of every kind run beside two healthy ones: each affects its own lane alone, and the record of each
  * attempt names the true cause.
  */
 

@@ -56,7 +56,7 @@ const ports = new Map<string, number>();
 interface Known {
   value: unknown;
   at: string;
-  /** how often the value has changed */
+  /** number of changes of the value */
   changes: number;
 }
 /** state of the receiver, by trait and user */
@@ -203,7 +203,7 @@ async function allRead(): Promise<void> {
   }
 }
 
-/** Whether the trait `late` is defined: it counts the same events as `seen`, and is created later. */
+/** True once the trait `late` is defined: it counts the same events as `seen`, and is created later. */
 let isLateDefined = false;
 
 /** Returns the state that the receiver must have after all calls. */

@@ -127,7 +127,7 @@ test('a delivery process frozen for longer than its session repeats requests in 
   const { repeats } = sink.deliveries('/hook');
   const counts = `${String(inFlight)} were in flight, ${String(answered)} answered just before`;
   process.stdout.write(`frozen: ${String(repeats)} repeats; ${counts}\n`);
-  // Each response that arrived meanwhile releases one more request before the process sees how late it is.
+  // Each response that arrived during the freeze releases one more request before the process sees how late it is.
   expect(repeats).toBeLessThanOrEqual(2 * inFlight + answered);
   expect(2 * inFlight + answered).toBeLessThan(QUEUED / 2);
 }, 600_000);

@@ -50,7 +50,7 @@ describe('a batch producer', () => {
       onRecord: (record) => seen.push(record.offset),
       onFatal: fatal,
     });
-    // 5 MB at once, most of it for one partition: more than one request may carry.
+    // 5 MB together, most of it for one partition: more than one request may carry.
     await Promise.all([
       producer.send(records('messages', 2_000, 1_000)),
       producer.send(

@@ -49,7 +49,7 @@ async function connect(prefix: string): Promise<[Kafka, BatchProducer]> {
 }
 
 test('a tail is caught up only once all partitions are read, though some brokers have no records', async () => {
-  // One partition is full and all others are empty: the leaders of empty partitions answer many times meanwhile.
+  // One partition is full and all others are empty: during its reads the leaders of empty partitions answer many times.
   await brokers.createTopic('spread.messages', [[1], [2], [3], [1], [2], [3]], 1);
   const [on, writer] = await connect('spread.');
   const record = { topic: 'messages', key: 'same', value: Buffer.alloc(5_000, 'x') };

@@ -24,7 +24,7 @@ import { setFetchQuota } from '../support/quotas';
 
 /**
  * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test reads about 1.5 times the
- * bytes that the quota allows at once. The tests run concurrently, because they mostly wait.
+ * bytes that the quota allows in one burst. The tests run concurrently, because they mostly wait.
  */
 
 const RECORDS = 400;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { eventually, Final } from './eventually';
 import { endChild } from './supervised';
 
-/** What a small program gets to end after SIGTERM. */
+/** Time for a small program to end after SIGTERM. */
 const STOP_MS = 20_000;
 
 /** A program that a test runs and observes from outside. */

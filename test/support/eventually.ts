@@ -1,11 +1,11 @@
 /** Waits until a condition holds, in place of sleeps of a guessed length. */
 
-/** An error that waiting cannot mend: `eventually` throws it at once. */
+/** An error that waiting cannot mend: `eventually` throws it immediately. */
 export class Final extends Error {}
 
 /**
  * Calls `check` until it no longer throws, and returns its result.
- * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a `Final` at once
+ * @throws the last error of `check` after `deadlineMs` (default 60 s: CI machines are slow), or a `Final` immediately
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,

@@ -6,7 +6,7 @@ import { startSink } from '../../tools/harness/sink';
 /** Failing receivers, each with its own fault and port. */
 export interface FailingReceiver {
   url: string;
-  /** the most connections that were open at once; 0 if unknown */
+  /** the most connections that were open at a time; 0 if unknown */
   readonly maxConnections: number;
   close(): Promise<void>;
 }

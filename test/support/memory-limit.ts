@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 
-/** A memory limit by cgroup, like that of a container: the kernel kills a process that exceeds it. */
+/** A memory limit by cgroup, as a container has: the kernel kills a process that exceeds it. */
 export interface MemoryLimit {
   /** a command that runs its arguments within the limit; empty if this machine allows no new cgroup */
   command: string[];

@@ -1,5 +1,5 @@
 /**
- * Returns other spellings of a control API path, each of which some server, proxy or router treats as the plain path. `{id}`
+ * Returns other spellings of a control API path, that servers, proxies or routers may treat as the plain path. `{id}`
  * keeps its spelling: ids are case-sensitive.
  */
 export function spellings(path: string): [name: string, path: string][] {

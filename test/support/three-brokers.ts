@@ -5,7 +5,7 @@ import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
-/** Three brokers with manually assigned replicas, of which the third can stop and return. */
+/** Three brokers with manually assigned replicas; the third can stop and return. */
 export interface ThreeBrokers {
   /** host:port, separated by commas */
   brokers: string;

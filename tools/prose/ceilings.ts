@@ -24,5 +24,5 @@ export const CEILINGS: Readonly<Record<string, Ceiling>> = {
   clients: { phrases: 1, openings: 1 },
   examples: { phrases: 1, openings: 1 },
   tools: { phrases: 1, openings: 1 },
-  test: { phrases: 3, openings: 1.5 },
+  test: { phrases: 1, openings: 1 },
 };

@@ -2,7 +2,7 @@ import { type Definition, ofAudience } from '../../../services/audiences/definit
 import { type Audience } from '../../../shared/model/audience-definition';
 import { PARTITIONS, USERS, World } from './audience-simulation';
 
-/** Uploaded members: the values at receivers after uploads, whatever is written between their lines. */
+/** Uploaded members: the values at receivers after complete and incomplete uploads. */
 
 const base = { id: 'aud_l', name: 'x', key: 'x', source: 's', syncEveryMs: 1_000, revision: 1, history: [] };
 const audience: Audience = { ...base, createdAt: '', updatedAt: '' };

@@ -13,7 +13,7 @@ const SOURCE = 'src_1';
 const T = Date.parse('2026-01-01T00:00:00.000Z');
 const idOf = (message: string, role: Role) => deliveryId(SOURCE, message, role);
 
-/** A run in the making: what happened is said line by line. */
+/** Builds a run, one event per line. */
 function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
   const receipts = Object.fromEntries(ROLES.map((role) => [role, new Receipts()])) as Record<Role, Receipts>;
   const destinations = Object.fromEntries(ROLES.map((role) => [role, role])) as Record<Role, string>;
@@ -38,11 +38,11 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     },
     cancelled: (message: string, role: Role) => event(message, role, { kind: 'cancelled', reason: 'off' }),
     waiting: (message: string, role: Role) => event(message, role, { kind: 'waiting', reason: 'backoff' }),
-    /** A copy in a tier, `hop` waits and `attempts` attempts after the delivery was made. */
+    /** Adds a copy in a tier, `hop` waits and `attempts` attempts after the delivery was created. */
     waits: (message: string, role: Role, copy: { hop: number; attempts: number; at: number }) =>
       history.tierRecord(idOf(message, role), copy.hop, copy.attempts, copy.at),
     history,
-    /** Up to an offset in webhooks/0, where all records are at offset 1 as a rule; and what is done above it. */
+    /** Commits an offset in webhooks/0, where records are usually at offset 1; `metadata` names the records done above it. */
     committed: (offset: number, at: number, metadata = '') =>
       commits.add({ topic: 'webhooks', partition: 0, offset, metadata }, at),
     verdict: () => verifyRun(evidence),
@@ -51,7 +51,7 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
   return run;
 }
 
-/** A track that went well: it goes to one endpoint only. */
+/** A track call that arrived: it goes to one endpoint only. */
 function delivered(disturbances: Disturbance[] = []) {
   const run = aRun(['track-1'], disturbances);
   run.take('track-1', 'steady');

@@ -119,7 +119,7 @@ test('what was accepted while the connection was away is given when it is back, 
 test('what the stream left out, since they were too many at once, is fetched', async () => {
   const { one, first } = await beginConnected();
   const many = accept(450);
-  // The stream reports the events that it left out with the next one that it sends, in the next second.
+  // The stream reports the events that it left out with the next event, in the next second.
   await eventually(
     () => {
       many.push(...accept(1));

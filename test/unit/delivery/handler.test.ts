@@ -28,7 +28,7 @@ class Story {
   readonly sent: { path: string; at: number }[] = [];
   readonly done: number[] = [];
   readonly released: number[] = [];
-  /** how many more records can be handed back to the next owner */
+  /** number of records that can still be handed back to the next owner */
   releasable = Infinity;
   leaving = false;
   readonly lanes: LaneRegistry;

@@ -23,7 +23,7 @@ interface Recorded {
   body: object;
 }
 const WRITTEN: readonly Recorded[] = [
-  // What Go v2.0.0 sends when it is closed with nothing to say.
+  // The Go client v2.0.0 sends this when it closes with an empty queue.
   { path: '/v1/batch', headers: {}, body: { batch: null, context: null, messageId: 'cbd5', sentAt: at } },
   {
     path: '/v1/p',
@@ -78,7 +78,7 @@ function anOdd(): Odd {
   };
 }
 
-/** Now and then with one header whose value is changed. */
+/** Changes the value of one header in some requests. */
 function mutatedHeaders(headers: Record<string, string>): Record<string, string> {
   const names = Object.keys(headers);
   if (names.length === 0 || random.next() < 0.7) return headers;
@@ -141,7 +141,7 @@ interface Answer {
   text: string;
 }
 
-/** undefined where Node's client does not send such a request, or the connection was closed. */
+/** Returns undefined if Node's client does not send such a request, or the connection was closed. */
 function send({ method, path, headers, body }: Odd): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     try {
@@ -160,7 +160,7 @@ function send({ method, path, headers, body }: Odd): Promise<Answer | undefined>
   });
 }
 
-/** Bytes that are hardly HTTP. */
+/** Sends bytes that are barely HTTP. */
 async function sendRaw({ method, path, headers, body }: Odd): Promise<Answer | undefined> {
   const head = [`${method} ${path} HTTP/1.1`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
   const text = mutatedText(
@@ -174,10 +174,10 @@ async function sendRaw({ method, path, headers, body }: Odd): Promise<Answer | u
   return status ? { status, text: answer } : undefined;
 }
 
-/** What is wrong with an answer, if anything. */
+/** Returns the fault of an answer, if it has one. */
 function faultOf({ path }: Odd, { status, text }: Answer): string | undefined {
   if (status >= 500 && status !== 503) return `is answered ${status}`;
-  // Its own settings name it.
+  // The settings of the source name it.
   if (text.includes(KEY) && !path.includes('settings')) return 'shows the write key';
   if (/node_modules|\.ts:\d|\.js:\d|\n\s+at /.test(text)) return 'shows a stack';
   return undefined;
@@ -199,7 +199,7 @@ test('ten thousand odd requests get no 5xx but 503 and no secret, and calls are 
   };
   await Promise.all(Array.from({ length: AT_ONCE }, client));
   expect({ seed: SEED, faults }).toEqual({ seed: SEED, faults: [] });
-  // The requests reach what they are meant for.
+  // The requests reach the code that they test.
   for (const status of [200, 400, 401, 404, 405, 415]) expect(statuses[status]).toBeGreaterThan(10);
   expect(ingest.producer.values('messages').length).toBeGreaterThan(1_000);
   expect(lines.filter((line) => line.includes(KEY) || line.includes('request.failed'))).toEqual([]);

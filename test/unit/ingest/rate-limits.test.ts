@@ -12,7 +12,7 @@ const track = { type: 'track', userId: 'u', event: 'e', messageId: 'm' };
 const body = { batch: [track] };
 const GZIP = { 'content-encoding': 'gzip' };
 
-/** A batch of exactly so many bytes, of small calls. */
+/** Returns a batch of small calls, of exactly the given number of bytes. */
 function batchOf(bytes: number): string {
   const call = JSON.stringify({ ...track, properties: { pad: 'x'.repeat(900) } });
   const calls = Array.from({ length: Math.floor((bytes - 2_000) / (call.length + 1)) }, () => call);
@@ -236,7 +236,7 @@ describe('ingest that stops', () => {
     await eventually(() => expect(ingest.producer.appends).toHaveLength(1));
     // A stop that waited for its deadline would outlast the test.
     const stopped = ingest.stop(600_000);
-    // Who came before is heard, and nobody after.
+    // Ingest answers the earlier client and accepts no later one.
     await eventually(() => expect(fetch(`${ingest.url}/nowhere`)).rejects.toThrow());
     store();
     expect(await pending).toMatchObject({ status: 200 });

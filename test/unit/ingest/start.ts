@@ -4,7 +4,7 @@ import { createLog } from '../../../shared/telemetry/log';
 import { type IngestOptions, startIngest } from '../../../services/ingest/service';
 import { aSource, type FakeConfig, fakeConfig, recordingProducer, type RecordingProducer } from '../../support/fakes';
 
-/** Ingest as it runs, on a port of its own, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
+/** Starts ingest on a free port, between fakes: `key-1` opens `src_1`, `key-off` a source that is off. */
 export interface TestIngest {
   port: number;
   url: string;
@@ -36,7 +36,7 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
     url,
     producer,
     config,
-    // Half of it is for a last request on connections that stay open: here none comes.
+    // Half of the deadline is for a last request on connections that stay open: here none comes.
     stop: (deadlineMs = 20) => server.stop(deadlineMs),
     async post(path, body, headers = {}) {
       const raw = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -58,7 +58,7 @@ export function rawSocket(port: number): { socket: Socket; closed: Promise<strin
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
   const closed = new Promise<string>((resolve) => {
-    // A reset after the answer is the server's right; what counts is what was received.
+    // The server may reset the connection after its answer; only the received bytes count.
     socket.on('error', () => undefined).on('close', () => resolve(text));
   });
   return { socket, closed, received: () => text };

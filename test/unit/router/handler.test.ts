@@ -127,7 +127,7 @@ describe('Router', () => {
       give(1, { messageId: 'same' });
       expect([give(2, { messageId: 'same' }), give(3, { messageId: 'same' })]).toEqual(['accepted', 'accepted']);
       await settle();
-      // Were the first lost with this process, all of them would be read again: nothing passes what is open.
+      // If the process died with the first copy open, the next process would read all copies again: none is done before the first.
       expect([appends.length, done]).toEqual([1, []]);
       appends[0]!.ack();
       await settle();

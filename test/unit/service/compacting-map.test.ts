@@ -13,7 +13,7 @@ test('a compacting map behaves like a Map', () => {
     { weight: 1, arbitrary: fc.tuple(fc.constant('clear' as const), key) },
   );
   fc.assert(
-    // Long enough for it to be renewed on the way.
+    // Long enough for the map to rebuild its table during the steps.
     fc.property(fc.array(step, { minLength: 50, maxLength: 600 }), (steps) => {
       const [map, passing] = [new Map<number, number>(), new CompactingMap<number, number>()];
       for (const [i, [what, number]] of steps.entries()) {
@@ -48,13 +48,13 @@ test('an iteration visits each entry once while the table is rebuilt', () => {
 const ITEMS = 4_000;
 const ITEM_BYTES = 8_000;
 
-/** How much of what has passed through it the collections of young objects leave, MB. */
+/** Returns the MB of deleted values that remain in memory after collections of young objects. */
 function left(map: Small): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
   const used = () => getHeapSpaceStatistics().reduce((sum, space) => sum + space.space_used_size, 0) / 1e6;
   const make = () => new Array<number>(ITEM_BYTES / 8).fill(0.5);
-  // Idle at first: what it has is old then.
+  // The first entries and their table become old here.
   for (let i = 0; i < 20; i++) map.set(i, make());
   collect();
   collect();
@@ -72,6 +72,6 @@ function left(map: Small): number {
 test('a compacting map frees the memory of deleted entries, which a Map does not', () => {
   const allMb = (ITEMS * ITEM_BYTES) / 1e6;
   expect(left(new CompactingMap())).toBeLessThan(allMb / 8);
-  // Where this fails V8 has mended it, and a Map will do.
+  // If this fails, V8 has mended the fault, and a plain Map is enough.
   expect(left(new Map())).toBeGreaterThan(allMb / 4);
 });

@@ -5,7 +5,7 @@ import { callHash } from '../../../../shared/model/dedup-window';
 
 const HOUR_MS = 3_600_000;
 
-/** A record of `profiles.events` as read: of a call with this message id, or of a version that stored no call. */
+/** Returns a record of `profiles.events` as read, for a call with this message id or from a version that stored no call. */
 function incoming(offset: number, messageId: string | undefined, atMs = 0): Incoming {
   const call = messageId === undefined ? undefined : callHash('src_1', messageId);
   const { value, headers } = encodeEvent({ kind: 'delete' }, { name: 'm0', offset }, call);

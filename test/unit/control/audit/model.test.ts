@@ -95,7 +95,7 @@ describe('every changed field', () => {
     ...{ name: text, key: text, sources: fc.array(text), syncEveryMs: perMs, source: text, revision: fc.nat() },
     history: fc.array(fc.nat()),
   };
-  /** All fields of each kind of entry; `future` is one that does not exist yet. */
+  /** All fields of each kind of entry; `future` stands for a kind that does not exist yet. */
   const FIELDS: Record<ApiKind, Record<string, fc.Arbitrary<unknown>>> = {
     source: {
       ...{

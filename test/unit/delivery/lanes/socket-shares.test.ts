@@ -7,7 +7,7 @@ class Crowd {
   readonly pool: SocketShares;
   readonly seats: Share[] = [];
   readonly begun: { lane: number; kind: Kind }[] = [];
-  /** how often the pool has looked at a lane's places */
+  /** number of times that the pool has looked at a lane's places */
   looks = 0;
 
   constructor(options: { total: number; reserve: number }) {

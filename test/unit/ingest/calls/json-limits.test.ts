@@ -4,7 +4,7 @@ import { measureJson } from '../../../../services/ingest/calls/json-limits';
 const LIMITS = { depth: 100, itemBytes: 32_768, containers: 1_000_000, keys: 1_000_000 };
 const scan = (text: string, limits = LIMITS) => measureJson(Buffer.from(text), limits);
 
-/** A call of exactly so many bytes. */
+/** Returns a call of exactly `bytes` bytes. */
 function callOf(bytes: number): string {
   const empty = '{"type":"track","pad":""}';
   return empty.replace('""}', `"${'x'.repeat(bytes - empty.length)}"}`);

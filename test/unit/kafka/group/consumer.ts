@@ -3,7 +3,7 @@ import { type Random } from '../../../../tools/harness/random';
 import { type Coordinator, type Joined } from './coordinator';
 import { type VirtualTime } from './virtual-time';
 
-/** Models kafkajs's consumer: how it joins, fetches, seeks, pauses and learns of a round. */
+/** Models kafkajs's consumer, which joins, fetches, seeks, pauses and learns of a round. */
 
 export interface Around {
   time: VirtualTime;

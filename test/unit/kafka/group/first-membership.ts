@@ -5,7 +5,7 @@ import { Membership } from '../../../../shared/kafka/consumer/membership';
 
 /**
  * A member as it was first in version 0.1.0: it claims only co-partitions, assigns its own topics to all members, and
- * does not ask for a round after losing partitions of which no record was read or committed.
+ * does not ask for a round after losing partitions without a read record or a commit.
  */
 export class OldMembership extends Membership {
   #joinedAt = 0;

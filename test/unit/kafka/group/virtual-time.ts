@@ -21,7 +21,7 @@ const realNow = Date.now;
 
 export class VirtualTime {
   now = 0;
-  /** how far the machine's clock was set forward, ms; below 0: back */
+  /** ms by which the machine's clock was set forward; below 0: back */
   clockSetMs = 0;
   #order = 0;
   readonly #timers = new Set<Timer>();
