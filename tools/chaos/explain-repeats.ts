@@ -82,8 +82,9 @@ export function explainRepeats(from: {
     unexplained: [],
   };
   const shares = new Map<Disturbance, Share>();
+  const known = { ...from, spent: new Set<Attempt>() };
   for (const repeat of receipts.repeats) {
-    const by = explain(repeat, from);
+    const by = explain(repeat, known);
     if (!by) {
       report.unexplained.push(repeat);
       continue;
@@ -114,6 +115,8 @@ interface Known {
   history: History;
   commits: Commits;
   disturbances: readonly Disturbance[];
+  /** attempts of records read again that explain a repeat already: each explains one */
+  spent: Set<Attempt>;
 }
 
 function explain(repeat: Repeat, known: Known): Explanation | undefined {
@@ -125,7 +128,7 @@ function explain(repeat: Repeat, known: Known): Explanation | undefined {
   if (unanswered) return { reason: 'unanswered' };
   const inFlight = disturbances.findLast((candidate) => wasInFlight(repeat, attempts, candidate, known));
   if (inFlight) return { reason: 'in_flight', disturbance: inFlight };
-  const fork = disturbances.findLast((candidate) => forkedIt(attempts, candidate, known));
+  const fork = disturbances.findLast((candidate) => forkedIt(repeat, attempts, candidate, known));
   if (fork) return { reason: 'forked', disturbance: fork };
   const diversion = disturbances.findLast((candidate) => cutShortDiversion(repeat, attempts, candidate, known));
   if (diversion) return { reason: 'diverted', disturbance: diversion };
@@ -160,39 +163,50 @@ function wasInFlight(
 function mayBeUncommitted(writtenAt: number, fault: Disturbance, all: readonly Disturbance[]): boolean {
   if (writtenAt >= fault.at - IN_FLIGHT_MS) return true;
   // A group commits nothing while it rebalances after an earlier fault.
-  return all.some((other) => other !== fault && other.at <= fault.at && other.until + SETTLE_MS >= writtenAt);
-}
-
-/** Returns whether a record was open at the fault, was delivered after it, and the delivery continued anyway. */
-function forkedIt(attempts: readonly Attempt[], disturbance: Disturbance, { commits }: Known): boolean {
-  if (lastInFlight(disturbance) === undefined) return false;
-  return attempts.some(
-    ({ outcome, record, hop, at }) =>
-      outcome === 'delivered' &&
-      at >= disturbance.at &&
-      at - disturbance.at < FORK_MS &&
-      !commits.covers(record, 0, disturbance.at) &&
-      attempts.some((other) => other.hop > hop && other.at > at),
+  return all.some(
+    (other) =>
+      other !== fault &&
+      other.at <= fault.at &&
+      other.at - IN_FLIGHT_MS <= writtenAt &&
+      other.until + SETTLE_MS >= writtenAt,
   );
 }
 
 /**
- * Returns whether a record was sent after the disturbance although delivery had diverted it before: the copy in the
- * tier was written before the disturbance, with one wait more than the record and no attempt more, and the record was
- * not committed.
+ * Returns whether a record was open at the fault, was delivered after it, and the delivery continued anyway until the
+ * repeat or later.
+ */
+function forkedIt(
+  repeat: Repeat,
+  attempts: readonly Attempt[],
+  disturbance: Disturbance,
+  { commits, spent }: Known,
+): boolean {
+  if (lastInFlight(disturbance) === undefined || repeat.at < disturbance.at) return false;
+  return spendOne(spent, attempts, (attempt) => {
+    const { outcome, hop, at } = attempt;
+    if (outcome !== 'delivered' || !readAgain(attempt, disturbance, commits)) return false;
+    return attempts.some((other) => other.hop > hop && other.at > at && mayHaveSent(other, repeat));
+  });
+}
+
+/**
+ * Returns whether the repeat is a record sent after the disturbance although delivery had diverted it before: its copy
+ * in the tier was delivered. The copy was written before the last request in flight at the disturbance, with one wait
+ * more than the record and no attempt more, and the record was not committed.
  */
 function cutShortDiversion(
   repeat: Repeat,
   attempts: readonly Attempt[],
   disturbance: Disturbance,
-  { history, commits, disturbances }: Known,
+  { history, commits, disturbances, spent }: Known,
 ): boolean {
   const last = lastInFlight(disturbance);
   if (last === undefined || repeat.at < disturbance.at) return false;
-  return attempts.some(({ record, n, hop, at }) => {
-    if (at < disturbance.at || at - disturbance.at >= FORK_MS || commits.covers(record, 0, disturbance.at))
-      return false;
-    if (!attempts.some((other) => other.hop > hop && other.at <= at)) return false;
+  return spendOne(spent, attempts, (attempt) => {
+    const { n, hop, at } = attempt;
+    if (!mayHaveSent(attempt, repeat) || !readAgain(attempt, disturbance, commits)) return false;
+    if (!attempts.some((other) => other.outcome === 'delivered' && other.hop > hop && other.at <= at)) return false;
     return history
       .tierRecordsOf(repeat.delivery)
       .some(
@@ -203,6 +217,24 @@ function cutShortDiversion(
           mayBeUncommitted(copy.writtenAt, disturbance, disturbances),
       );
   });
+}
+
+/** Returns whether an attempt may be the request of a repeat: a request is sent before its attempt ends. */
+function mayHaveSent({ at }: Attempt, repeat: Repeat): boolean {
+  return repeat.at <= at + WIRE_MS;
+}
+
+/** Returns whether the record of an attempt was open at a disturbance, and was tried soon after it. */
+function readAgain({ record, at }: Attempt, disturbance: Disturbance, commits: Commits): boolean {
+  const since = at - disturbance.at;
+  return since >= 0 && since < FORK_MS && !commits.covers(record, 0, disturbance.at);
+}
+
+/** Marks the first unspent attempt that explains a repeat. Returns whether there is one. */
+function spendOne(spent: Set<Attempt>, attempts: readonly Attempt[], explains: (attempt: Attempt) => boolean): boolean {
+  const found = attempts.find((attempt) => !spent.has(attempt) && explains(attempt));
+  if (found) spent.add(found);
+  return found !== undefined;
 }
 
 /** Returns until when a request may have arrived that is repeated because of it. */

@@ -245,6 +245,19 @@ describe('repeats', () => {
     expect(forked([before], T - 6_000)?.unexplained).toHaveLength(1);
   });
 
+  it.each([
+    ['after both branches ended', T + 3_600_000, T + 30_000],
+    ['between the attempts of both branches', T + 10_000, T + 30_000],
+  ])('a delivery that continued after it was delivered explains one repeat, not a second one %s', (_, third, end) => {
+    const run = delivered([kill(T - 5_000)]);
+    for (const at of [third, end].sort()) run.take('track-1', 'steady', at);
+    const record = { topic: 'webhooks.due', partition: 0, offset: 9 };
+    run.delivered('track-1', 'steady', { hop: 2, record, at: new Date(end).toISOString() });
+    run.committed(2, T + 50);
+    expect(report(run)).toMatchObject({ total: 2, reasons: { forked: 1 } });
+    expect(report(run)?.unexplained).toHaveLength(1);
+  });
+
   describe('repeats of a diverted delivery whose record is read again after its copy', () => {
     /** The times of the copy in the tier, of the commit of the record, and of the attempts of the copy and the record. */
     interface Diversion {
@@ -253,18 +266,22 @@ describe('repeats', () => {
       copyAttempts?: number;
       committedAt?: number;
       copyTriedAt?: number;
+      copyOutcome?: string;
       recordTriedAt?: number;
+      /** of a third request, from a record that was committed long before */
+      thirdAt?: number;
     }
     const diverted = (faults: Disturbance[], times: Diversion = {}) => {
       const { copiedAt = T, copyHop = 1, copyAttempts = 0, copyTriedAt = T + 2_000, recordTriedAt = T + 3_000 } = times;
       const run = aRun(['track-1'], faults);
-      const tried = (at: number, hop: number, record: object) => {
+      const tried = (at: number, hop: number, record: object, outcome = 'delivered') => {
         run.take('track-1', 'steady', at);
-        run.delivered('track-1', 'steady', { at: new Date(at).toISOString(), hop, record });
+        run.delivered('track-1', 'steady', { at: new Date(at).toISOString(), hop, record, outcome });
       };
       run.waits('track-1', 'steady', { hop: copyHop, attempts: copyAttempts, at: copiedAt });
-      tried(copyTriedAt, copyHop, { topic: 'webhooks.due', partition: 0, offset: 9 });
+      tried(copyTriedAt, copyHop, { topic: 'webhooks.due', partition: 0, offset: 9 }, times.copyOutcome);
       tried(recordTriedAt, 0, { topic: 'webhooks', partition: 0, offset: 1 });
+      if (times.thirdAt !== undefined) run.take('track-1', 'steady', times.thirdAt);
       if (times.committedAt !== undefined) run.committed(2, times.committedAt);
       return report(run);
     };
@@ -291,8 +308,26 @@ describe('repeats', () => {
       expect(report(run)).toMatchObject({ reasons: { diverted: 1 }, unexplained: [] });
     });
 
+    it.each([
+      ['later', T + 3_600_000],
+      ['between the copy and the record', T + 2_500],
+    ])('a diversion explains one repeat, and a third receipt %s stays unexplained', (_, thirdAt) => {
+      const found = diverted([killed], { thirdAt, committedAt: T + 4_000 });
+      expect(found).toMatchObject({ total: 2, reasons: { diverted: 1 } });
+      expect(found?.unexplained).toHaveLength(1);
+    });
+
+    it('a kill long after the copy explains the repeat only if the copy was written while the group rebalanced', () => {
+      const late = kill(T + 60_000);
+      const times = { copyTriedAt: T + 61_000, recordTriedAt: T + 62_000 };
+      const earlier = (at: number) => kill(at, { what: 'kill router', may: ['writes'] });
+      expect(diverted([earlier(T - 1_000), late], times)).toMatchObject({ reasons: { diverted: 1 } });
+      expect(diverted([earlier(T + 30_000), late], times)?.unexplained).toHaveLength(1);
+    });
+
     it.each<[string, Disturbance[], Diversion]>([
       ['without a fault', [], {}],
+      ['if the copy was not delivered', [killed], { copyOutcome: 'rejected' }],
       ['after an orderly stop', [kill(T + 100, { may: [] })], {}],
       ['after a fault of another service', [kill(T + 100, { may: ['writes'] })], {}],
       ['if the record was committed before the kill', [killed], { committedAt: T + 50 }],
