@@ -49,7 +49,10 @@ async function backUp(kafka: Kafka, output: Writable): Promise<number> {
   const [range = { low: 0, high: 0 }] = await kafka.ranges(CONFIG);
   const current = new CurrentRecords();
   for await (const piece of scan(kafka, { topic: CONFIG, partition: 0, from: range.low, to: range.high })) {
-    if (piece.gone) throw new AppError('kafka_unavailable', 'config was truncated while it was read.');
+    if (piece.gone) {
+      const message = `config was truncated up to offset ${String(piece.next)} while it was read.`;
+      throw new AppError('kafka_unavailable', message);
+    }
     for (const record of piece.records) current.take(record);
   }
   const lines = current.lines();

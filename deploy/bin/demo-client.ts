@@ -10,6 +10,8 @@ const ANSWER_MS = 10_000;
 const SOURCE = 'Demo source';
 const DESTINATION = 'Demo receiver';
 
+type ControlAccess = Pick<LocalSystem, 'controlUrl' | 'adminToken'>;
+
 /** The calls of the demo, one of each type. */
 export const CALLS: Record<string, Record<string, unknown>> = {
   identify: { userId: 'user-42', traits: { name: 'Ada Lovelace', plan: 'pro' } },
@@ -24,12 +26,18 @@ export const CALLS: Record<string, Record<string, unknown>> = {
   alias: { userId: 'user-42', previousId: 'anonymous-7' },
 };
 
-/** Returns the source of the demo. It reuses the source of an earlier demo. */
-export async function demoSource(system: LocalSystem): Promise<{ id: string; writeKey: string }> {
+/**
+ * Returns the source of the demo. It reuses the source of an earlier demo.
+ * @throws AppError `cannot_start` if control refuses, or has no secret key for the source of the earlier demo
+ */
+export async function demoSource(system: ControlAccess): Promise<{ id: string; writeKey: string }> {
   const { data } = (await control(system, 'GET /sources', { query: { limit: 100 } })).data;
   const found = data.find(({ name }) => name === SOURCE);
   const { id, writeKey } = found ?? (await control(system, 'POST /sources', { body: { name: SOURCE } })).data;
-  return { id, writeKey: writeKey ?? '' };
+  if (writeKey === null) {
+    throw new AppError('cannot_start', `The write key of the source "${SOURCE}" cannot be decrypted.`);
+  }
+  return { id, writeKey };
 }
 
 /**
@@ -37,7 +45,7 @@ export async function demoSource(system: LocalSystem): Promise<{ id: string; wri
  * are gone.
  */
 export async function demoDestination(
-  system: LocalSystem,
+  system: ControlAccess,
   wanted: { source: string; secret: string; urls: string[] },
 ): Promise<void> {
   const { data } = (await control(system, 'GET /destinations', { query: { limit: 100 } })).data;
@@ -63,7 +71,7 @@ export async function sendCall(ingestUrl: string, writeKey: string, type: string
   if (!response.ok) throw refused(`POST ${url}`, response.status, await response.text());
 }
 
-async function control<N extends Name>(system: LocalSystem, name: N, input: Input<N>): Promise<Answer<N>> {
+async function control<N extends Name>(system: ControlAccess, name: N, input: Input<N>): Promise<Answer<N>> {
   const call = createClient({ base: `${system.controlUrl}/api/v1`, token: system.adminToken });
   try {
     return await call(name, { ...input, signal: AbortSignal.timeout(ANSWER_MS) });
