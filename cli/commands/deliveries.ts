@@ -1,4 +1,5 @@
 import { type Command } from 'commander';
+import { type DeliveryStatus } from '../../shared/api/deliveries';
 import { type Delivery, type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
@@ -10,7 +11,13 @@ import { timeOf } from '../time';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+export const STATUSES = [
+  'waiting',
+  'retrying',
+  'delivered',
+  'dead',
+  'cancelled',
+] as const satisfies readonly DeliveryStatus[];
 type Query = NonNullable<Operations['GET /deliveries']['query']>;
 
 interface ListOptions {

@@ -1,7 +1,15 @@
+import { type DeliveryStatus } from '../../../shared/api/deliveries';
+
 /** Labels for the codes of the API. Pure. */
 
 /** Statuses of deliveries. */
-export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+export const STATUSES = [
+  'waiting',
+  'retrying',
+  'delivered',
+  'dead',
+  'cancelled',
+] as const satisfies readonly DeliveryStatus[];
 export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
 export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
