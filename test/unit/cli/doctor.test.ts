@@ -17,7 +17,7 @@ test.each([
   [119_000, 'warn'],
   [120_000, 'fail'],
   [-3_600_000, 'fail'],
-])('a clock that is %i ms ahead: %s', (aheadMs, result) => {
+])('doctor reports a clock that is %i ms ahead as %s', (aheadMs, result) => {
   expect(clockCheck('clock', aheadMs)).toMatchObject({ result });
 });
 
@@ -25,24 +25,24 @@ const READY: Health = { status: 200, reasons: [], degraded: [] };
 test.each<[string, Health | undefined, boolean, string]>([
   ['ready', READY, true, 'ok'],
   ['not ready', { ...READY, status: 503, reasons: ['not yet in its consumer group'] }, true, 'fail'],
-  ['partly', { ...READY, degraded: ['the history is away'] }, true, 'warn'],
-  ['gone from this machine', undefined, true, 'fail'],
-  ['elsewhere', undefined, false, 'warn'],
-])('a service that is %s: %4$s', (_, health, here, result) => {
+  ['degraded', { ...READY, degraded: ['the history is away'] }, true, 'warn'],
+  ['missing on this machine', undefined, true, 'fail'],
+  ['out of reach on another machine', undefined, false, 'warn'],
+])('doctor gives the right result for a service that is %s', (_, health, here, result) => {
   expect(healthCheck('service router', 'http://127.0.0.1:9402', health, here)).toMatchObject({ result });
 });
 
 const differs = (setting: string, has: string, wants: string) => ({ topic: 't', setting, has, wants });
 test.each<[string, { missing?: string[]; differences?: ReturnType<typeof differs>[] }, string[]]>([
-  ['as they should be', {}, ['ok']],
+  ['correct', {}, ['ok']],
   ['missing', { missing: ['messages'] }, ['fail']],
-  ['with fewer partitions', { differences: [differs('partitions', '3', '12')] }, ['warn']],
-  ['with more partitions', { differences: [differs('partitions', '24', '12')] }, ['ok']],
-  ['with more than one where it must be one', { differences: [differs('partitions', '2', '1')] }, ['fail']],
-  ['kept for longer', { differences: [differs('retention.ms', '2', '1')] }, ['warn']],
-  ['compacted', { differences: [differs('cleanup.policy', 'compact', 'delete')] }, ['fail']],
+  ['short of partitions', { differences: [differs('partitions', '3', '12')] }, ['warn']],
+  ['larger than configured', { differences: [differs('partitions', '24', '12')] }, ['ok']],
+  ['split although they must have one partition', { differences: [differs('partitions', '2', '1')] }, ['fail']],
+  ['retained for longer than configured', { differences: [differs('retention.ms', '2', '1')] }, ['warn']],
+  ['compacted by mistake', { differences: [differs('cleanup.policy', 'compact', 'delete')] }, ['fail']],
   ['wrong in two ways', { missing: ['config'], differences: [differs('segment.ms', '2', '1')] }, ['fail', 'warn']],
-])('topics that are %s', (_, { missing = [], differences = [] }, results) => {
+])('doctor gives the right results for topics that are %s', (_, { missing = [], differences = [] }, results) => {
   expect(topicChecks({ missing, differences, count: 9 }).map(({ result }) => result)).toEqual(results);
 });
 
@@ -53,7 +53,7 @@ test.each<[string, Partial<Parameters<typeof offsetChecks>[0]>, string[]]>([
   ['are kept for a shorter time than records', { retentionMinutes: 10_080 }, ['ok', 'warn']],
   ['are kept for a time that cannot be read', { retentionMinutes: 'not authorized' }, ['ok', 'warn']],
   ['have expired', { uncommitted: [EXPIRED, { ...EXPIRED, topic: 'webhooks.due' }] }, ['warn', 'warn', 'ok']],
-])('offsets that %s', (_, change, results) => {
+])('doctor gives the right results for offsets that %s', (_, change, results) => {
   const checks = offsetChecks({ uncommitted: [], retentionMinutes: 43_200, longestMinutes: 43_200, ...change });
   expect(checks.map(({ result }) => result)).toEqual(results);
 });
@@ -64,7 +64,7 @@ test('for offsets that have expired the doctor names the group, its partitions, 
   expect(check!.todo).toContain('--group waypost-delivery --topic webhooks:0,3 --reset-offsets --to-datetime');
 });
 
-test('keys, circuits and dead letters', () => {
+test('doctor reports lost keys, open circuits and dead letters of destinations', () => {
   expect(keyCheck([], 2)).toMatchObject({ result: 'ok' });
   expect(keyCheck(['Hook'], 2)).toMatchObject({ result: 'fail', found: expect.stringContaining('Hook') });
   expect(destinationChecks([{ name: 'Fine', dead: 0, circuits: [] }])).toMatchObject([{ result: 'ok' }]);

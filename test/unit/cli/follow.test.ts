@@ -102,7 +102,7 @@ async function beginConnected(): Promise<{ one: Following; first: number[] }> {
   return { one, first: one.numbers() };
 }
 
-test('what was accepted while the connection was away is given when it is back, each once and in order', async () => {
+test('after a broken connection the follower gets each event accepted during the outage once and in order', async () => {
   const { one, first } = await beginConnected();
   await hangUp();
   const missed = accept(50);
@@ -116,7 +116,7 @@ test('what was accepted while the connection was away is given when it is back, 
   expect(one.gaps).toEqual([]);
 });
 
-test('what the stream left out, since they were too many at once, is fetched', async () => {
+test('the follower fetches the events that the stream left out of a burst', async () => {
   const { one, first } = await beginConnected();
   const many = accept(450);
   // The stream reports the events that it left out with the next event, in the next second.
@@ -132,7 +132,7 @@ test('what the stream left out, since they were too many at once, is fetched', a
   expect(one.gaps).toEqual([]);
 });
 
-test('what the server no longer keeps is said to be missed', async () => {
+test('the follower reports a gap if the server has dropped some of the missed events', async () => {
   const { one, first } = await beginConnected();
   await hangUp();
   accept(1_000);
@@ -143,7 +143,7 @@ test('what the server no longer keeps is said to be missed', async () => {
   expect(new Set(one.numbers()).size).toBe(one.numbers().length);
 });
 
-test('so many of the last first, then what comes', async () => {
+test('a replay of 3 gives the last three events first, and then new ones', async () => {
   const before = accept(5);
   await known(5);
   const one = begin(3);
@@ -152,7 +152,7 @@ test('so many of the last first, then what comes', async () => {
   await eventually(() => expect(one.numbers()).toEqual([...before.slice(2), ...after]));
 });
 
-test('without a replay what was before is not given, not even after a broken connection', async () => {
+test('without a replay the follower gets no earlier events, not even after a broken connection', async () => {
   accept(5);
   await known(5);
   const { one, first } = await beginConnected();
@@ -163,7 +163,7 @@ test('without a replay what was before is not given, not even after a broken con
   await eventually(() => expect(one.numbers()).toEqual([...first, ...after]));
 });
 
-test('nor what was read before the newest and is younger, since partitions are not read in the order of time', async () => {
+test('without a replay the follower gets no earlier event whose timestamp is later than that of the newest event', async () => {
   accept(2);
   Object.assign(control.memory.records('messages')[0]!, { timestampMs: Date.now() + 5_000 });
   await known(2);
@@ -176,7 +176,7 @@ test('nor what was read before the newest and is younger, since partitions are n
   expect(one.numbers()).toEqual([...first, ...after]);
 });
 
-test('a token that is not known is one sentence, and not tried again', async () => {
+test('an unknown token ends the follower with one sentence and without another attempt', async () => {
   expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
     message: `http://127.0.0.1:${port} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
   });

@@ -36,7 +36,7 @@ function start(options: Partial<ForwarderOptions> = {}) {
   return { answers, said };
 }
 
-test('a request is as production makes it', async () => {
+test('a forwarded request has the method, headers and signatures of a delivery', async () => {
   const { answers } = start();
   forwarder.offer(aForward(1));
   const [request] = await sink.waitFor(1);
@@ -54,7 +54,7 @@ test('a request is as production makes it', async () => {
   await eventually(() => expect(answers).toMatchObject([{ id: 'dlv_1', status: 200, tries: 1 }]));
 });
 
-test('a server that is away is waited for, and nothing is lost or dropped', async () => {
+test('the forwarder waits for an unreachable server and loses no event', async () => {
   const port = await freePort();
   const { answers, said } = start({ target: new URL(`http://127.0.0.1:${port}/hook`) });
   for (let n = 0; n < 20; n++) expect(forwarder.offer(aForward(n))).toBe(true);
@@ -66,7 +66,7 @@ test('a server that is away is waited for, and nothing is lost or dropped', asyn
   await late.close();
 });
 
-test('a request whose connection broke is made again with the same id', async () => {
+test('a request whose connection broke is repeated with the same id', async () => {
   sink.on('/hook', [{ misbehave: 'reset' }, { status: 500 }]);
   const { answers } = start();
   forwarder.offer(aForward(1));
@@ -74,7 +74,7 @@ test('a request whose connection broke is made again with the same id', async ()
   expect(sink.deliveries('/hook')).toMatchObject({ distinct: 1, repeats: 1 });
 });
 
-test('one that is not answered in time is not made again', async () => {
+test('a request that times out is not repeated', async () => {
   sink.on('/hook', [{ misbehave: 'hang' }, {}]);
   const { answers } = start({ timeoutMs: 50, concurrency: 1 });
   forwarder.offer(aForward(1));
@@ -87,7 +87,7 @@ test('one that is not answered in time is not made again', async () => {
   expect(sink.received('/hook')).toHaveLength(2);
 });
 
-test('what finds no room is counted, and what was not sent at the end too', async () => {
+test('the forwarder counts the events that a full queue drops, and those unsent at its end', async () => {
   sink.on('/hook', { misbehave: 'hang' });
   start({ concurrency: 1, maxQueued: 3 });
   expect([1, 2, 3, 4, 5, 6].map((n) => forwarder.offer(aForward(n)))).toEqual([true, true, true, true, false, false]);

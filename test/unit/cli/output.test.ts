@@ -11,7 +11,7 @@ const COLUMNS: Column<{ name: string; n: number | null }>[] = [
   { title: 'N', of: ({ n }) => n, right: true },
 ];
 
-test('columns are as wide as what is in them, whatever their colour', () => {
+test('columns of a table are as wide as their widest cell, with colour or without', () => {
   const rows = [
     { name: 'a', n: 1 },
     { name: 'äöü🙂', n: null },
@@ -26,7 +26,7 @@ test.each([
   ['two\nlines', 'two\ufffdlines'],
   ['\u202eover', '\ufffdover'],
   ['fine, ümlaut and 日本', 'fine, ümlaut and 日本'],
-])('what came from outside does not steer a terminal: %j', (text, shown) => {
+])('control characters in the text %j do not reach the terminal', (text, shown) => {
   expect(printable(text)).toBe(shown);
   expect(table(COLUMNS, [{ name: text, n: 0 }], false)).toContain(shown);
   expect(fields([['name', text]])).toBe(`name  ${shown}\n`);
@@ -38,11 +38,11 @@ test.each([
   [{ NO_COLOR: '1' }, true, false],
   [{ NO_COLOR: '' }, true, true],
   [{ TERM: 'dumb' }, true, false],
-])('colour with %j at a terminal (%s): %s', (env, terminal, wanted) => {
+])('with the environment %j and a terminal (%s) the output has colour: %s', (env, terminal, wanted) => {
   expect(wantsColour(env, terminal)).toBe(wanted);
 });
 
-test('for programs a list is a text a line, and what is said beside it stays beside it', () => {
+test('with --json a list is one JSON text a line, and notes go to stderr', () => {
   const said = { out: '', err: '' };
   const world = { env: {}, terminal: true, out: (t: string) => (said.out += t), err: (t: string) => (said.err += t) };
   const print = createPrinter(world as unknown as ProcessContext, true);

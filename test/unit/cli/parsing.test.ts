@@ -12,11 +12,11 @@ test.each([
   ['3000/hook?a=1', 'http://127.0.0.1:3000/hook?a=1'],
   ['localhost:3000/hook', 'http://localhost:3000/hook'],
   ['https://dev.example/hook', 'https://dev.example/hook'],
-])('a target: %s', (text, url) => {
+])('the target %s is the URL %s', (text, url) => {
   expect(parseTarget(text).href).toBe(url);
 });
 
-test.each(['', '0', '99999', 'http://', 'http://a:b@localhost'])('no target: "%s"', (text) => {
+test.each(['', '0', '99999', 'http://', 'http://a:b@localhost'])('the target "%s" is refused', (text) => {
   expect(() => parseTarget(text)).toThrow('--to must be');
 });
 
@@ -24,20 +24,20 @@ test.each([
   ['15m', '2026-01-01T11:45:00.000Z'],
   ['7d', '2025-12-25T12:00:00.000Z'],
   ['2026-01-01T10:00:00Z', '2026-01-01T10:00:00.000Z'],
-])('a time: %s', (text, time) => {
+])('the time %s is %s', (text, time) => {
   expect(timeOf(text, '--since', Date.parse('2026-01-01T12:00:00Z'))).toBe(time);
 });
 
-test.each(['yesterday', '15', '2026'])('no time: %s', (text) => {
+test.each(['yesterday', '15', '2026'])('the time %s is refused', (text) => {
   expect(() => timeOf(text, '--since', 0)).toThrow('--since must be');
 });
 
-test('headers of a file', () => {
+test('a file of headers is read line by line, and a line without a name is refused without its text', () => {
   expect(parseHeaders('# mine\nX-A:  one \r\n\nX-B: a: b\nX-C:\n')).toEqual({ 'X-A': 'one', 'X-B': 'a: b', 'X-C': '' });
   expect(() => parseHeaders('X-A: one\nthe secret itself')).toThrow(/^Line 2 of the headers is not "Name: value"\.$/);
 });
 
-test.each([1, 3, 7, 1000])('events of a stream, in chunks of %i', (size) => {
+test.each([1, 3, 7, 1000])('the events of a stream are parsed from chunks of %i characters', (size) => {
   const text =
     ': here\n\nretry: 2000\n\nid: 1\ndata: {"a":1}\n\nevent: skipped\r\ndata: one\r\ndata:two\r\n\r\nid: 3\ndata: half';
   const parser = new SseParser();
@@ -48,11 +48,11 @@ test.each([1, 3, 7, 1000])('events of a stream, in chunks of %i', (size) => {
   ]);
 });
 
-test('a stream whose line has no end is given up', () => {
+test('a stream with an endless line is refused', () => {
   expect(() => new SseParser().push('x'.repeat(5 * 1024 * 1024))).toThrow('is too long');
 });
 
-test('the last so many texts are known', () => {
+test('a list of recent texts recognizes only the last ones', () => {
   const recent = new Recent(2);
   expect(['a', 'a', 'b', 'c', 'b', 'a'].map((text) => recent.add(text))).toEqual([
     true,
@@ -65,10 +65,10 @@ test('the last so many texts are known', () => {
 });
 
 test.each([
-  ['as HTTP has it', 'POST /hook HTTP/1.1\r\nX-Signature: ab\r\nContent-Length: 7\r\n\r\n{"a":1}', 0],
+  ['in the format of HTTP', 'POST /hook HTTP/1.1\r\nX-Signature: ab\r\nContent-Length: 7\r\n\r\n{"a":1}', 0],
   ['without a first line', 'x-signature: ab\n\n{"a":1}', 0],
-  ['with the line break that an editor adds', 'X-Signature: ab\ncontent-length: 7\n\n{"a":1}\n', 1],
-])('a captured request %s', (_, text, leftOver) => {
+  ['with a line break added by an editor', 'X-Signature: ab\ncontent-length: 7\n\n{"a":1}\n', 1],
+])('a captured request %s is parsed into headers and body', (_, text, leftOver) => {
   const request = parseRequest(Buffer.from(text));
   expect([request.headers['x-signature'], request.body.toString(), request.leftOver]).toEqual([
     'ab',
@@ -81,6 +81,6 @@ test.each([
   ['X-Signature: ab\n{"a":1}', 'There must be an empty line'],
   ['X-Signature: ab\nContent-Length: 70\n\n{"a":1}', 'truncated'],
   ['X-Signature: ab\nnonsense\n\n{"a":1}', 'Line 2 of the request'],
-])('no request: %j', (text, why) => {
+])('the text %j is refused as a request', (text, why) => {
   expect(() => parseRequest(Buffer.from(text))).toThrow(why);
 });

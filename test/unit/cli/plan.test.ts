@@ -54,7 +54,7 @@ const NOWHERE = { sources: [], destinations: [], audiences: [], traits: [] };
 const FILE = toFile(HERE, new Date(0));
 const SECRETS = { Hook: { sharedSecret: 'its secret', headers: { Authorization: 'Bearer its token' } } };
 
-test('a file holds neither ids nor secrets nor write keys, and is read as it was written', () => {
+test('an export contains no ids, secrets or write keys, and is parsed to the same content', () => {
   expect(FILE.destinations[0]).toMatchObject({
     ...{ name: 'Hook', sources: ['Site'], sharedSecret: '***' },
     webhooks: [{ url: URL, headers: { Authorization: '***' } }],
@@ -77,7 +77,7 @@ test('a file holds neither ids nor secrets nor write keys, and is read as it was
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
 
-test('two of one name cannot be exported', () => {
+test('entries of a kind with the same name cannot be exported', () => {
   expect(() => toFile({ ...NOWHERE, sources: [SITE, { ...SITE, id: 'src_2' }] }, new Date(0))).toThrow(
     'Two sources are named "Site"',
   );
@@ -85,19 +85,19 @@ test('two of one name cannot be exported', () => {
   expect(() => toFile({ ...HERE, audiences }, new Date(0))).toThrow('Two audiences are named "Pros"');
 });
 
-test('where all is so already, nothing is done', () => {
+test('an import into the same system changes nothing', () => {
   const { steps, faults } = planImport(FILE, HERE, {}, false);
   expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep', 'keep', 'keep'], []]);
 });
 
-test('elsewhere it needs the secrets, and names each that is missing', () => {
+test('an import into another system without the secrets names each missing one', () => {
   const { faults } = planImport(FILE, NOWHERE, {}, false);
   expect(faults).toEqual([
     expect.stringContaining('"Hook" needs header Authorization of https://example.com, sharedSecret'),
   ]);
 });
 
-test('elsewhere with the secrets', () => {
+test('an import into another system with the secrets creates every entry', () => {
   const { steps, faults } = planImport(FILE, NOWHERE, SECRETS, false);
   expect(faults).toEqual([]);
   expect(steps).toEqual([
@@ -136,21 +136,21 @@ test('elsewhere with the secrets', () => {
   ]);
 });
 
-test('elsewhere without them, if so wished: switched off', () => {
+test('an import into another system may leave the secrets out, and creates the destination switched off', () => {
   const { steps, faults } = planImport(FILE, NOWHERE, {}, true);
   expect(faults).toEqual([]);
   expect(steps[1]).toMatchObject({ act: 'create', body: { enabled: false, webhooks: [{ url: URL, headers: {} }] } });
 });
 
 test.each<[string, Partial<Destination>]>([
-  ['switched off', { enabled: false }],
-  ['paused', { paused: true }],
-  ['of other types', { types: null }],
-  ['slower', { maxPerSecond: 1 }],
-  ['never switched off', { switchOffAfter: null }],
+  ['that is switched off', { enabled: false }],
+  ['that is paused', { paused: true }],
+  ['with other types', { types: null }],
+  ['with a lower rate', { maxPerSecond: 1 }],
+  ['that is never switched off', { switchOffAfter: null }],
   ['with another source', { sources: [] }],
-  ['with another URL beside', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
-])('what is here %s is changed, and what is stored is kept', (_, here) => {
+  ['with a second URL', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
+])('an import changes a destination %s, and keeps its stored header values', (_, here) => {
   const { steps } = planImport(FILE, { ...HERE, destinations: [{ ...HOOK, ...here }] }, {}, false);
   expect(steps[1]).toMatchObject({
     ...{ act: 'change', id: 'dst_1', sources: ['Site'] },
@@ -158,7 +158,7 @@ test.each<[string, Partial<Destination>]>([
   });
 });
 
-test('what an audience tells a destination is in no file, and stays', () => {
+test('the connection of an audience to a destination is in no export, and an import keeps it', () => {
   const told = { ...HOOK, sources: ['src_1', 'src_of_an_audience'] };
   expect(toFile({ ...HERE, destinations: [told] }, new Date(0))).toEqual(FILE);
   const steps = (here: Destination) => planImport(FILE, { ...HERE, destinations: [here] }, {}, false).steps[1];
@@ -166,12 +166,12 @@ test('what an audience tells a destination is in no file, and stays', () => {
   expect(steps({ ...told, paused: true })).toMatchObject({ sources: ['Site'], telling: ['src_of_an_audience'] });
 });
 
-test('a URL that changes takes no stored value along', () => {
+test('an import that changes a URL needs its header values again', () => {
   const here = { ...HOOK, webhooks: [{ ...HOOK.webhooks[0]!, url: 'https://other.example/' }] };
   expect(planImport(FILE, { ...HERE, destinations: [here] }, {}, false).faults).toHaveLength(1);
 });
 
-test('what cannot be told apart, or is not there, is a fault', () => {
+test('an import with ambiguous or unknown names is refused with a fault for each', () => {
   const twice = { ...HERE, sources: [SITE, { ...SITE, id: 'src_2' }], destinations: [HOOK, { ...HOOK, id: 'dst_2' }] };
   expect(planImport(FILE, twice, { Gone: { headers: {} } }, false).faults).toEqual([
     expect.stringContaining('sources here are named "Site"'),
@@ -185,7 +185,7 @@ test('what cannot be told apart, or is not there, is a fault', () => {
   ]);
 });
 
-test('an audience that was renamed keeps its trait elsewhere', () => {
+test('a renamed audience keeps its trait in another system', () => {
   const renamed = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
   expect(planImport(renamed, NOWHERE, SECRETS, false).steps[2]).toMatchObject({
     ...{ act: 'create', name: 'Professionals', rename: true, body: { name: 'pros' } },
@@ -201,11 +201,11 @@ test('an audience that was renamed keeps its trait elsewhere', () => {
 
 test.each<[string, Partial<Audience>]>([
   ['another condition', { condition: 'user.traits.plan == "pro"' }],
-  ['lists', { condition: null }],
+  ['an uploaded list', { condition: null }],
   ['other sources', { sources: ['src_1'] }],
-  ['nobody told', { destinations: [] }],
-  ['another pace', { syncEvery: '10s' }],
-])('an audience that has %s here is changed', (_, here) => {
+  ['no destination', { destinations: [] }],
+  ['another sync interval', { syncEvery: '10s' }],
+])('an import changes an audience that has %s', (_, here) => {
   const { steps, faults } = planImport(FILE, { ...HERE, audiences: [{ ...PROS, ...here }] }, {}, false);
   expect(faults).toEqual([]);
   expect(steps[2]).toMatchObject({
@@ -214,13 +214,13 @@ test.each<[string, Partial<Audience>]>([
   });
 });
 
-test('a file of an older version has no audiences, and those here stay', () => {
+test('an export of an older version without audiences leaves the audiences of the system unchanged', () => {
   const { audiences: _audiences, traits: _traits, ...older } = FILE;
   const { steps } = planImport(parseFile(JSON.stringify(older)), HERE, {}, false);
   expect(steps.map(({ kind }) => kind)).toEqual(['source', 'destination']);
 });
 
-test('a file of an older version leaves the trust and the limits of a source as they are', () => {
+test('an export of an older version leaves the trust and the limits of a source unchanged', () => {
   const older = { ...FILE, sources: [{ name: 'Site', enabled: true, blockedEvents: ['Noise'] }] };
   const stepOf = (file: typeof older) => planImport(parseFile(JSON.stringify(file)), HERE, {}, false).steps[0];
   expect(stepOf(older)).toEqual({ kind: 'source', act: 'keep', name: 'Site' });
@@ -238,6 +238,6 @@ test.each([
     'traits.0.compute: ',
   ],
   ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name: '],
-])('no such file: %s', (text, why) => {
+])('the text %s is refused as an export', (text, why) => {
   expect(() => parseFile(text)).toThrow(why);
 });

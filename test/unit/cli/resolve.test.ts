@@ -6,32 +6,40 @@ const KEPT = { url: 'https://waypost.example', token: 'kept', ingestUrl: 'https:
 const LOCAL = { dir: '.waypost', url: 'http://127.0.0.1:9000', ingestUrl: 'http://127.0.0.1:9001', token: 'local' };
 
 test.each<[string, Given, { url: string; ingestUrl?: string | undefined; token?: string | undefined }]>([
-  ['nothing known', { env: {} }, { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080' }],
-  ['a data dir', { env: {}, local: LOCAL }, { url: LOCAL.url, ingestUrl: LOCAL.ingestUrl, token: 'local' }],
   [
-    'a data dir of before',
+    'without any setting the addresses are the defaults on this machine',
+    { env: {} },
+    { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080' },
+  ],
+  [
+    'a data dir gives its addresses and its token',
+    { env: {}, local: LOCAL },
+    { url: LOCAL.url, ingestUrl: LOCAL.ingestUrl, token: 'local' },
+  ],
+  [
+    'a data dir of an older version gives its token for the default addresses',
     { env: {}, local: { dir: 'd', token: 't' } },
     { url: 'http://127.0.0.1:8090', ingestUrl: 'http://127.0.0.1:8080', token: 't' },
   ],
-  ['login wins over a data dir', { env: {}, kept: KEPT, local: LOCAL }, KEPT],
+  ['a stored login wins over a data dir', { env: {}, kept: KEPT, local: LOCAL }, KEPT],
   [
-    'a token of the environment is not for what login kept',
+    'a token of the environment is not sent to the address of a stored login',
     { env: { WAYPOST_TOKEN: 'other' }, kept: KEPT },
     { ...KEPT, token: 'kept' },
   ],
   [
-    'the environment wins over login',
+    'the environment wins over a stored login',
     { env: { WAYPOST_URL: 'http://a.example:8090/', WAYPOST_TOKEN: 't' }, kept: KEPT },
     { url: 'http://a.example:8090', ingestUrl: 'http://a.example:8080', token: 't' },
   ],
   [
-    'a kept token is not sent to another address',
+    'a stored token is not sent to another address',
     { env: {}, url: 'https://evil.example', kept: KEPT, local: LOCAL },
     { url: 'https://evil.example', ingestUrl: undefined, token: undefined },
   ],
-  ['a kept token is sent to its own', { env: {}, url: KEPT.url, kept: KEPT }, KEPT],
+  ['a stored token is sent to its own address', { env: {}, url: KEPT.url, kept: KEPT }, KEPT],
   [
-    'nor to another port',
+    'the token of a data dir is not sent to another port',
     { env: {}, url: 'http://127.0.0.1:9999', local: LOCAL },
     { url: 'http://127.0.0.1:9999', ingestUrl: undefined, token: undefined },
   ],
@@ -41,12 +49,12 @@ test.each<[string, Given, { url: string; ingestUrl?: string | undefined; token?:
     { url: 'http://127.0.0.1:8090', token: undefined },
   ],
   [
-    'the token of the services will do',
+    'the admin token of the services opens the address of a data dir',
     { env: { WAYPOST_ADMIN_TOKEN: 'admin' }, local: LOCAL },
     { url: LOCAL.url, token: 'admin' },
   ],
   [
-    'ingest elsewhere',
+    'the environment sets the address of ingest alone',
     { env: { WAYPOST_INGEST_URL: 'https://in.example/' }, local: LOCAL },
     { url: LOCAL.url, ingestUrl: 'https://in.example', token: 'local' },
   ],
@@ -54,6 +62,9 @@ test.each<[string, Given, { url: string; ingestUrl?: string | undefined; token?:
   expect(resolvePlace(given)).toMatchObject(place);
 });
 
-test.each(['waypost.example', 'ftp://a', 'http://', 'http://me:secret@a.example'])('no address: %s', (url) => {
-  expect(() => resolvePlace({ url, env: {} })).toThrow(/^--url must/);
-});
+test.each(['waypost.example', 'ftp://a', 'http://', 'http://me:secret@a.example'])(
+  'the address %s is refused',
+  (url) => {
+    expect(() => resolvePlace({ url, env: {} })).toThrow(/^--url must/);
+  },
+);

@@ -14,7 +14,7 @@ const anEvent = (call: unknown, accepted = true): Event => ({ id: '1', at: '', s
 const DESTINATION = { id: 'dst_1', types: null };
 const isNew = () => true;
 
-test('the request that production makes: its id and its bytes', () => {
+test('a message is forwarded with the id and the body bytes of its delivery', () => {
   const event = anEvent(MESSAGE);
   expect(choose(event, { destination: DESTINATION, isNew })).toEqual({
     kind: 'forward',
@@ -33,21 +33,21 @@ const kept = (outcome: 'blocked' | 'filtered' | 'filter_failed' | 'routed'): Eve
 const typed = { ...DESTINATION, types: ['identify' as const] };
 test.each([
   ['a rejected call', anEvent(MESSAGE, false), { destination: DESTINATION, isNew }, 'rejected'],
-  ['what cannot be read', anEvent('{'), { destination: DESTINATION, isNew }, 'unreadable'],
-  ['a message of before', anEvent(MESSAGE), { destination: DESTINATION, isNew: () => false }, 'duplicate'],
-  ['one that its caller excludes', anEvent(off), { destination: DESTINATION, isNew }, 'integrations'],
+  ['an unreadable call', anEvent('{'), { destination: DESTINATION, isNew }, 'unreadable'],
+  ['a repeated message', anEvent(MESSAGE), { destination: DESTINATION, isNew: () => false }, 'duplicate'],
+  ['a message that its caller excludes', anEvent(off), { destination: DESTINATION, isNew }, 'integrations'],
   ['a blocked event', kept('blocked'), { destination: DESTINATION, isNew }, 'blocked'],
-  ['what the filter keeps back', kept('filtered'), { destination: DESTINATION, isNew }, 'filter'],
-  ['what the filter fails for', kept('filter_failed'), { destination: DESTINATION, isNew }, 'filter'],
-  ['a type that is not wanted', anEvent(MESSAGE), { destination: typed, isNew }, 'type'],
-])('left out: %s', (_, event, wanted, why) => {
+  ['a message that the filter excludes', kept('filtered'), { destination: DESTINATION, isNew }, 'filter'],
+  ['a message for which the filter fails', kept('filter_failed'), { destination: DESTINATION, isNew }, 'filter'],
+  ['a message of an unwanted type', anEvent(MESSAGE), { destination: typed, isNew }, 'type'],
+])('%s is left out', (_, event, wanted, why) => {
   expect(choose(event, wanted)).toEqual({ kind: 'left_out', why });
 });
 
-test('what the router sends on is forwarded', () => {
+test('a message that the router sends to the destination is forwarded', () => {
   expect(choose(kept('routed'), { destination: DESTINATION, isNew })).toMatchObject({ kind: 'forward' });
 });
 
-test('without a destination there are no rules of one', () => {
+test('without a destination an event is forwarded in spite of its integrations', () => {
   expect(choose(anEvent(off), { destination: undefined, isNew })).toMatchObject({ kind: 'forward' });
 });

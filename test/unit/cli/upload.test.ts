@@ -31,7 +31,7 @@ const upload = (argv: string[], input = '') => {
 };
 const written = () => control.memory.records(PROFILE_EVENTS).map(({ key }) => String(key));
 
-test('a file, and standard input, in any of the ways that a line may be written', async () => {
+test('members are uploaded from a file or from standard input, in every format of a line', async () => {
   writeFileSync(join(dir, 'members'), '\n\nann\n"bob"\r\n{"userId":"cid"}');
   expect(await upload(['members'])).toMatchObject({ code: 0, json: [{ lines: 3 }] });
   expect(await upload(['-', '--changes'], '{"remove":"bob"}\n{"add":"dan"}\n')).toMatchObject({
@@ -46,13 +46,13 @@ test.each([
   [['-'], '\n\n', 'Use --allow-empty'],
   [['nowhere'], '', 'nowhere cannot be read'],
   [['.'], '', 'The input cannot be read'],
-])('%j of %j is refused, and changes nothing', async (argv, input, why) => {
+])('an upload with the arguments %j and the input %j is refused and changes nothing', async (argv, input, why) => {
   const { body: before } = await control.call('get', '/audiences');
   expect(await upload(argv, input)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(why) });
   const { body: after } = await control.call('get', '/audiences');
   expect(after).toEqual(before);
 });
 
-test('nobody is a member where that is said', async () => {
+test('an empty upload is accepted with --allow-empty', async () => {
   expect(await upload(['-', '--allow-empty'])).toMatchObject({ code: 0, json: [{ lines: 0 }] });
 });

@@ -12,6 +12,9 @@ it.each([
   ['read_only', ['sources:read'], 'GET /session', true],
   ['read_only', ['filters:write'], 'POST /filters/try', false],
   ['read_only', ['filters:write', 'events:read'], 'POST /filters/try', true],
-] as const)('a session of %s with the rights %j: %s is offered: %s', (role, rights, name, expected) => {
-  expect(allows({ role, rights: rights && [...rights] }, name)).toBe(expected);
-});
+] as const)(
+  'the console of a session with the role %s and the rights %j offers %s: %s',
+  (role, rights, name, expected) => {
+    expect(allows({ role, rights: rights && [...rights] }, name)).toBe(expected);
+  },
+);

@@ -36,7 +36,7 @@ const TRAIT: ComputedTrait = {
   ...{ id: 'trt_1', compute: 'sum', event: 'Order Completed', property: 'total', window: '30d' },
 };
 
-describe('a name', () => {
+describe('the name of an audience', () => {
   const others = [{ id: 'aud_1', name: 'Pro users', key: 'pro_users' }];
   it.each([
     ['', undefined, undefined],
@@ -44,7 +44,7 @@ describe('a name', () => {
     ['重要な顧客', '重要な顧客', undefined],
     [' pro  Users! ', 'pro_users', 'which “Pro users” already uses'],
     ['!!!', undefined, 'a letter or a digit'],
-  ])('%j is the trait %s', (name, key, problem) => {
+  ])('the name %j gives the trait %s', (name, key, problem) => {
     const naming = namingOf(name, others);
     expect(naming.key).toBe(key);
     if (problem === undefined) expect(naming.problem).toBeUndefined();
@@ -55,13 +55,13 @@ describe('a name', () => {
 describe('a draft of an audience', () => {
   const pro = { join: 'all' as const, rows: [aRule({ trait: 'plan', value: 'pro' })] };
 
-  it('says what is missing, field by field', () => {
+  it('has a problem for each missing field', () => {
     const draft = { ...emptyAudience(), sources: [], syncEvery: '2d' };
     expect([...audienceProblems(draft).keys()]).toEqual(['name', 'sources', 'syncEvery', 'condition']);
     expect([...audienceProblems({ ...emptyAudience('list'), name: 'A' })]).toEqual([]);
   });
 
-  it('is sent with its condition, or as a list without', () => {
+  it('is sent with its condition, or without one as a list', () => {
     const draft = { ...emptyAudience(), name: ' VIP ', rows: pro };
     const condition = 'has(user.traits.plan) && user.traits.plan == "pro"';
     expect(audienceBody(draft)).toEqual({ name: 'VIP', destinations: [], syncEvery: '1m', condition });
@@ -70,7 +70,7 @@ describe('a draft of an audience', () => {
     expect(conditionOf({ ...draft, as: 'text', text: ' ' })).toBeUndefined();
   });
 
-  it('read and not touched changes nothing, though rows would write the condition in another way', () => {
+  it('changes nothing until it is edited, although rows would write the condition in another way', () => {
     const draft = audienceDraftOf(AUDIENCE, rowsOf(AUDIENCE.condition ?? ''));
     expect(draft.as).toBe('rows');
     expect(audiencePatch(AUDIENCE, draft)).toEqual({});
@@ -90,7 +90,7 @@ describe('a draft of an audience', () => {
     expect(audiencePatch(some, { ...audienceDraftOf(some, undefined), sources: null })).toEqual({ sources: null });
   });
 
-  it('beside what somebody else made of it is shown field by field', () => {
+  it('is compared field by field with the version of somebody else', () => {
     const theirs = { ...AUDIENCE, syncEvery: '5m' };
     expect(differences(AUDIENCE_FIELDS, { before: AUDIENCE, theirs, patch: { sources: ['src_1'] } })).toMatchObject([
       { field: 'sources', before: 'all', theirs: 'all', mine: 'src_1' },
@@ -104,12 +104,12 @@ describe('a draft of a computed trait', () => {
     ['count', '', []],
     ['last', '', []],
     ['sum', '', ['property']],
-  ] as const)('%s of property %j lacks %j', (compute, property, missing) => {
+  ] as const)('with the function %s and the property %j lacks the fields %j', (compute, property, missing) => {
     const draft = { ...emptyTrait(), name: 'A', event: 'B', compute, property };
     expect([...traitProblems(draft).keys()]).toEqual(missing);
   });
 
-  it('says what is missing, and is sent without what is empty', () => {
+  it('has a problem for each missing field, and is sent without empty fields', () => {
     expect([...traitProblems({ ...emptyTrait(), window: '400d' }).keys()]).toEqual(['name', 'event', 'window']);
     const body = { name: 'A', destinations: [], syncEvery: '1m', compute: 'count', event: 'B' };
     expect(traitBody({ ...emptyTrait(), name: 'A', event: 'B', property: 'left over' })).toEqual(body);
@@ -124,7 +124,7 @@ describe('a draft of a computed trait', () => {
   });
 });
 
-describe('what was seen', () => {
+describe('the suggestions of the form', () => {
   const track = (event: string, properties: object) => ({ accepted: true, call: { type: 'track', event, properties } });
   const seen = suggestionsOf(
     [
@@ -141,7 +141,7 @@ describe('what was seen', () => {
       track('New', { total: 5, cart: { size: 2 } }),
     ],
   );
-  it('is there to choose from', () => {
+  it('contain the events, traits, values and properties of recent calls', () => {
     expect(seen.events).toEqual(['Rare', 'Often', 'New']);
     expect(seen.traits).toEqual(['age', 'plan', 'tags']);
     expect([seen.valuesOf('plan'), seen.valuesOf('tags'), seen.valuesOf('none')]).toEqual([['free', 'pro'], [], []]);
@@ -150,7 +150,7 @@ describe('what was seen', () => {
 });
 
 describe('a file of members', () => {
-  it('is read in parts, whatever its size', async () => {
+  it('is read in parts, so that its size does not matter', async () => {
     const ids = Array.from({ length: 30_000 }, (_, i) => `user-é-${i}-${'x'.repeat(40)}`);
     const { body, lines } = await membersOf(new Blob([`${ids.join('\r\n')}\n\n`]));
     expect(lines).toBe(ids.length);
@@ -163,7 +163,7 @@ describe('a file of members', () => {
   });
 });
 
-describe('in words', () => {
+describe('the console in words', () => {
   const preview = (given: Partial<Preview>): Preview => ({
     ...{ id: 'prv_1', phase: 'done', members: 0, looked: 0, of: 0, exact: true, plusMinus: 0, failed: 0 },
     ...{ sample: [], detail: null, expiresAt: '', ...given },
@@ -182,7 +182,7 @@ describe('in words', () => {
     [{ phase: 'counting', of: 100 }, 'Counting …', '0 of 100 profiles checked.'],
     [{ phase: 'counting', members: 7, looked: 10, of: 100 }, 'So far about 7 users', '10 of 100 profiles checked.'],
     [{ members: 2, looked: 5, failed: 3 }, '2 users', '5 profiles checked. 3 could not be evaluated and do not match.'],
-  ])('a preview of %j', (given, size, basis) => {
+  ])('describes the preview %j', (given, size, basis) => {
     expect([sizeInWords(preview(given)), basisInWords(preview(given))]).toEqual([size, basis]);
   });
 
@@ -192,7 +192,7 @@ describe('in words', () => {
     [{ ...STATUS, phase: 'first_sync' as const, counted: 0, of: 0 }, 0, '0 of 0'],
     [{ ...STATUS, phase: 'counting' as const }, undefined, 'Nothing is sent before'],
     [{ ...STATUS, phase: 'none' as const }, undefined, 'Nothing has been counted yet'],
-  ])('a status of %j', (status, percent, words) => {
+  ])('describes the status %j', (status, percent, words) => {
     expect(progressOf(status)).toBe(percent);
     expect(statusInWords(status)).toContain(words);
   });
@@ -203,7 +203,7 @@ describe('in words', () => {
     ['pro', 'text', undefined],
     ['42', 'number', undefined],
     [' ', 'text', undefined],
-  ] as const)('a value %j as %s', (value, kind, hint) => {
+  ] as const)('gives the right hint for the value %j as %s', (value, kind, hint) => {
     if (hint === undefined) expect(valueHint({ value, kind })).toBeUndefined();
     else expect(valueHint({ value, kind })).toContain(hint);
   });

@@ -30,7 +30,7 @@ const STORED: Destination = {
   updatedAt: '2026-01-01T00:00:00.000Z',
 };
 
-describe('a URL while it is typed', () => {
+describe('a URL in the form', () => {
   it.each([
     ['', 'Enter a URL'],
     ['example.com', 'http:// or https://'],
@@ -38,17 +38,17 @@ describe('a URL while it is typed', () => {
     ['https://user:pass@example.com/', 'user name or password'],
     ['https://example.com/#top', 'fragment'],
     ['ftp://example.com/', 'http:// or https://'],
-  ])('%s is refused', (url, why) => {
+  ])('%j is refused', (url, why) => {
     expect(urlProblem(url)).toContain(why);
   });
 
-  it('is good as soon as it can be called', () => {
+  it('is accepted if requests can be sent to it', () => {
     expect(urlProblem('https://example.com/hook?token=1')).toBeUndefined();
   });
 });
 
-describe('what is wrong with a draft', () => {
-  it('is named by field, as the API names fields', () => {
+describe('the problems of a draft', () => {
+  it('have the field names of the API', () => {
     const draft = {
       ...emptyDraft([]),
       name: ' ',
@@ -79,13 +79,13 @@ describe('what is wrong with a draft', () => {
     ]);
   });
 
-  it('is nothing where it is as it was stored', () => {
+  it('are empty for a stored destination', () => {
     expect(problemsOf(draftOf(STORED)).size).toBe(0);
   });
 });
 
-describe('what is sent', () => {
-  it('is switched off where it is new', () => {
+describe('the request of a draft', () => {
+  it('creates a destination switched off', () => {
     const draft = { ...emptyDraft(['src_1']), webhooks: [{ url: 'https://example.com/', headers: [] }] };
     expect(creationOf(draft)).toEqual({
       name: 'Webhooks',
@@ -96,11 +96,11 @@ describe('what is sent', () => {
     });
   });
 
-  it('is nothing where nothing was changed', () => {
+  it('is empty if nothing was changed', () => {
     expect(patchOf(STORED, draftOf(STORED))).toEqual({});
   });
 
-  it('is only what was changed, and stored header values are kept', () => {
+  it('contains only changed fields, and keeps stored header values', () => {
     const draft = draftOf(STORED);
     draft.webhooks[0]!.url = 'https://example.com/other';
     draft.webhooks[0]!.headers.push({ name: 'X-New', value: 'v', kept: false });
@@ -113,7 +113,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('removes by null', () => {
+  it('removes a field by null', () => {
     const limited = { ...STORED, maxPerSecond: 5, types: ['track' as const], switchOffAfter: '5d' };
     const draft = { ...draftOf(limited), maxPerSecond: '', types: null, switchOffAfter: '' };
     expect(patchOf(limited, draft)).toEqual({ maxPerSecond: null, types: null, switchOffAfter: null });
@@ -121,7 +121,7 @@ describe('what is sent', () => {
 });
 
 describe('a conflict', () => {
-  it('says what no limit and all types are', () => {
+  it('shows an absent limit and absent types in words', () => {
     const theirs = { ...STORED, maxPerSecond: 7, types: ['track' as const] };
     const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
@@ -131,7 +131,7 @@ describe('a conflict', () => {
     ]);
   });
 
-  it('shows what each has changed, and no value of a header', () => {
+  it('shows the changes of both people, and no header value', () => {
     const theirs = { ...STORED, name: 'Store', paused: true };
     const draft = draftOf(STORED);
     draft.webhooks[0]!.headers[0] = { name: 'Authorization', value: 'planted', kept: false };
@@ -147,7 +147,7 @@ describe('a conflict', () => {
   });
 });
 
-describe('alerts', () => {
+describe('a draft of alerts', () => {
   const stored: Alerts = {
     enabled: true,
     webhooks: STORED.webhooks,
@@ -161,18 +161,18 @@ describe('alerts', () => {
     updatedAt: '2026-01-01T00:00:00.000Z',
   };
 
-  it('are sent as they were changed, and nothing else', () => {
+  it('is sent with its changed fields only', () => {
     expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
     expect(alertsPatch(stored, draft)).toEqual({ webhooks: [], failingFor: '90s', switchOffAfter: null });
   });
 
-  it('may be without a URL, and not without times', () => {
+  it('may have no URL, but needs its times', () => {
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '', switchOffAfter: '' };
     expect([...alertsProblems(draft).keys()]).toEqual(['failingFor']);
   });
 
-  it('that two have changed are compared by their own fields', () => {
+  it('is compared field by field with the changes of somebody else', () => {
     const theirs = { ...stored, deadLettersEvery: '2h', switchOffAfter: null };
     const found = differences(ALERT_FIELDS, { before: stored, theirs, patch: { failingFor: '1m' } });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([

@@ -14,11 +14,11 @@ describe('times', () => {
     ['2026-01-01T12:10:00.000Z', 'in 10 min'],
     ['2026-01-01T09:00:00.000Z', '3 h ago'],
     ['2025-12-25T12:00:00.000Z', '7 days ago'],
-  ])('%s is %s', (iso, text) => {
+  ])('the time %s is shown as %s', (iso, text) => {
     expect(relative(iso, now)).toBe(text);
   });
 
-  it('go from a field to the API and back', () => {
+  it('survive the way from a field to the API and back', () => {
     expect(localOfIso(isoOfLocal('2026-01-01T12:34'))).toBe('2026-01-01T12:34');
     expect(isoOfLocal('')).toBeUndefined();
     expect(localOfIso('no time')).toBe('');
@@ -29,23 +29,23 @@ describe('times', () => {
     [12.4, '12 ms'],
     [1_500, '1.5 s'],
     [120_000, '2 min'],
-  ])('%s ms as a latency are %s', (ms, text) => {
+  ])('a latency of %s ms is shown as %s', (ms, text) => {
     expect(latency(ms)).toBe(text);
   });
 });
 
-describe('words', () => {
-  it('are of one or of many', () => {
+describe('labels', () => {
+  it('have a singular and a plural', () => {
     expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual(['1 dead letter', '1,200 dead letters']);
   });
 
-  it('are found for reasons; one that is not known is shown as it is', () => {
+  it('exist for reasons, and an unknown reason is shown by its name', () => {
     expect(reasonInWords('window_closed')).toContain('window');
     expect(reasonInWords('some_news')).toBe('some news');
     expect(reasonInWords(null)).toBe('');
   });
 
-  it('of the API name each bad field', () => {
+  it('of an API error name each bad field', () => {
     const errors = [
       { pointer: '#/webhooks/0/headers/a~1b', detail: 'no' },
       { parameter: 'limit', detail: 'too large' },
@@ -61,7 +61,7 @@ describe('words', () => {
 });
 
 describe('snippets', () => {
-  it('name the write key and the address, each', () => {
+  it('contain the write key and the address in every language', () => {
     const snippets = snippetsFor('http://localhost:8080/', 'key-1');
     expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);
     for (const { code } of snippets) {
@@ -74,7 +74,7 @@ describe('snippets', () => {
     [{ url: null, port: 8081 }, 'https://waypost.example:8090', 'https://waypost.example:8081'],
     [{ url: null, port: 8081 }, 'http://[::1]:8090', 'http://[::1]:8081'],
     [{ url: 'https://in.example', port: 8081 }, 'http://localhost:8090', 'https://in.example'],
-  ])('are sent to where clients reach ingest: %j from %s', (ingest, origin, address) => {
+  ])('send to the address of ingest, with the settings %j from %s to %s', (ingest, origin, address) => {
     expect(ingestAddress(ingest, origin)).toBe(address);
   });
 });
@@ -82,7 +82,7 @@ describe('snippets', () => {
 describe('steps of a chart', () => {
   const span = { since: '2026-01-01T00:00:00.000Z', stepSeconds: 60 };
 
-  it('are there for each time, also where nothing was counted', () => {
+  it('exist for every time, also without counts', () => {
     const counted = { at: '2026-01-01T00:01:00.000Z', delivered: 2 };
     const steps = everyStep(span, [counted], Date.parse('2026-01-01T00:02:30.000Z'));
     expect(steps.map(({ at, found }) => [at.slice(11, 16), found?.delivered])).toEqual([
@@ -92,13 +92,13 @@ describe('steps of a chart', () => {
     ]);
   });
 
-  it('begin at a whole minute, so that asking again within it is the same question', () => {
+  it('begin at a whole minute, so that queries within a minute are equal', () => {
     const now = Date.parse('2026-01-01T12:34:56.789Z');
     expect(sinceOf(3_600_000, now)).toBe('2026-01-01T11:34:00.000Z');
     expect(sinceOf(3_600_000, now + 3_000)).toBe(sinceOf(3_600_000, now));
   });
 
-  it('say the time, and where they are long the day', () => {
+  it('are labelled with the time, and long steps with the day', () => {
     const at = new Date(2026, 0, 2, 3, 4).toISOString();
     expect(stepLabel(at, 60)).toBe('03:04');
     expect(stepLabel(at, 10_800)).toBe('Jan 2, 03:04');
@@ -117,7 +117,7 @@ it.each([
 });
 
 describe('the scope of a replay', () => {
-  it('sends only what was chosen', () => {
+  it('is sent with the chosen fields only', () => {
     const scope = { ...scopeFor('dst_1'), from: '2026-01-01T00:00', type: 'track', includeDelivered: true };
     expect(bodyOf(scope, true)).toEqual({
       destination: 'dst_1',
@@ -135,7 +135,7 @@ describe('the scope of a replay', () => {
     [{ from: '2026-01-02T00:00', to: '2026-01-01T00:00' }, 'before'],
     [{ maxPerSecond: 'fast' }, 'rate'],
     [{ maxPerSecond: '0' }, 'rate'],
-  ])('is refused: %j', (change, word) => {
+  ])('is refused with the change %j', (change, word) => {
     expect(scopeProblem({ ...scopeFor('dst_1'), ...change })).toContain(word);
   });
 });
@@ -144,14 +144,14 @@ describe('a list of live events', () => {
   const event = (id: string) => ({ id, at: '2026-01-01T00:00:00.000Z', source: 'src_1', accepted: true, call: {} });
   const ids = (events: { id: string }[]) => events.map(({ id }) => id).join('');
 
-  it('has the newest first, each once, and not without end', () => {
+  it('shows the newest event first, each event once, and a limited number', () => {
     expect(ids(withNew([event('b'), event('a')], event('c')))).toBe('cba');
     expect(ids(withNew([event('b'), event('a')], event('a')))).toBe('ba');
     const full = Array.from({ length: MAX_SHOWN }, (_, i) => event(String(i)));
     expect(withNew(full, event('new'))).toHaveLength(MAX_SHOWN);
   });
 
-  it('takes in what was before, also where both have met', () => {
+  it('adds earlier events once, also if the two lists overlap', () => {
     expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe('dcba');
   });
 });

@@ -73,7 +73,7 @@ describe('rows as a condition', () => {
       '(has(user.traits.plan) && user.traits.plan == "pro")\n|| count("Order Completed", duration("720h")) >= 3',
     ],
     [all(often, any(often, pro)), `${textOf(often)}\n&& (${textOf(often)} || (${textOf(pro)}))`],
-  ])('%j', (row, text) => {
+  ])('%j is the condition %s', (row, text) => {
     expect(celOf(isGroup(row) ? row : all(row))).toBe(text);
     expect(rowsOf(text)).toEqual(isGroup(row) ? row : all(row));
   });
@@ -83,7 +83,7 @@ function textOf(rule: Rule): string {
   return celOf(all(rule))!;
 }
 
-describe('what is missing in rows', () => {
+describe('a faulty row', () => {
   it.each<[Row, Record<string, string>]>([
     [aRule(), { '0/trait': 'Enter a trait', '0/value': 'Enter a value' }],
     [aRule({ subject: 'count', test: 'at_least' }), { '0/event': 'Enter an event', '0/value': 'Enter a number' }],
@@ -96,7 +96,7 @@ describe('what is missing in rows', () => {
     [any(aRule()), { '0/0/trait': 'Enter a trait', '0/0/value': 'Enter a value' }],
     [any(), { '0': 'Add a condition' }],
     [{ ...pro, trait: 'x'.repeat(201) }, { '0/trait': 'At most 200' }],
-  ])('%j', (row, expected) => {
+  ])('%j gives no condition, and a problem for each wrong field', (row, expected) => {
     const found = Object.fromEntries(rowProblems(all(row)));
     expect(Object.keys(found)).toEqual(Object.keys(expected));
     for (const [field, words] of Object.entries(expected)) expect(found[field]).toContain(words);
@@ -104,7 +104,7 @@ describe('what is missing in rows', () => {
   });
 });
 
-describe('a text of somebody else', () => {
+describe('a condition written by hand', () => {
   it.each([
     ['user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3', all(pro, often)],
     ['(count("Order Completed", duration("43200m")) >= 3)', all(often)],
@@ -118,22 +118,22 @@ describe('a text of somebody else', () => {
   });
 
   it.each([
-    ['it has a mistake', 'count('],
+    ['text with a mistake', 'count('],
     ['an operator that rows lack', 'count("A") + count("B") > 3'],
-    ['"is not" of what may be missing', 'user.traits.plan != "pro"'],
+    ['"is not" of a trait that may be missing', 'user.traits.plan != "pro"'],
     ['a negation of a group', '!(count("A") > 1 && count("B") > 1)'],
     ['a field of a trait', 'user.traits.address.city == "Bern"'],
-    ['a window that is no whole minute', 'count("A", duration("90s")) > 1'],
-    ['the two sides turned round', '3 <= count("A")'],
-    ['an empty text', 'has(user.traits.plan) && user.traits.plan == ""'],
+    ['a window with a part of a minute', 'count("A", duration("90s")) > 1'],
+    ['a comparison with its sides swapped', '3 <= count("A")'],
+    ['a comparison with an empty text', 'has(user.traits.plan) && user.traits.plan == ""'],
     ['a list', 'user.traits.plan in ["pro", "team"]'],
-    ['a name with space around it', 'count(" A") > 1'],
-    ['a number beyond what is exact', 'user.traits.id == 9007199254740993'],
+    ['a name with a space before it', 'count(" A") > 1'],
+    ['a number beyond exact doubles', 'user.traits.id == 9007199254740993'],
     [
-      'groups that are nested deeper',
+      'groups beyond the maximum depth',
       'a && (b || c)'.replace(/[abc]/g, 'count("A") > 1').replace(/$/, deep(MAX_DEPTH)),
     ],
-  ])('stays a text: %s', (_, text) => {
+  ])('stays text if it contains %s', (_, text) => {
     expect(rowsOf(text)).toBeUndefined();
   });
 });
@@ -147,8 +147,8 @@ function deep(levels: number): string {
   return ` && ${nested}`;
 }
 
-describe('rows as they are edited', () => {
-  it('another subject keeps what was written, and the comparison where it has it', () => {
+describe('editing rows', () => {
+  it('a new subject keeps the entered values, and the comparison if the subject has it', () => {
     expect(withSubject(pro, 'last')).toMatchObject({ test: 'is', trait: 'plan', value: 'pro' });
     expect(withSubject({ ...often, test: 'less' }, 'sum')).toMatchObject({ test: 'less' });
     expect(withSubject(pro, 'count')).toMatchObject({ test: 'at_least', trait: 'plan' });
@@ -161,7 +161,7 @@ describe('rows as they are edited', () => {
     expect(withRow(group, [0], undefined)).toEqual(all(any(pro, often)));
   });
 
-  it('the first row is there, and says what it needs', () => {
+  it('a new group has one row with a problem for each missing field', () => {
     expect([...rowProblems(emptyGroup()).keys()]).toEqual(['0/trait', '0/value']);
   });
 });
@@ -193,7 +193,7 @@ describe('any rows', () => {
     seed: fc.nat(),
   });
 
-  it('make a text that can be used, lets in exactly whom they describe, and is read as rows again', () => {
+  it('become a valid condition, which selects exactly the described users and is read back as rows', () => {
     fc.assert(
       fc.property(group(MAX_DEPTH), fc.array(user, { minLength: 1, maxLength: 4 }), (rows, users) => {
         const text = celOf(rows);

@@ -13,7 +13,7 @@ interface Compose {
 const compose = readYaml<Compose>('docker-compose.yml');
 const CHART = 'deploy/helm/waypost';
 
-test.each([...SERVICES, 'topics'])('docker compose runs %s, with settings that there are', (name) => {
+test.each([...SERVICES, 'topics'])('docker compose runs %s with existing settings', (name) => {
   const { command, environment } = compose.services[name]!;
   expect(command).toEqual([name]);
   const env = Object.fromEntries(
@@ -22,7 +22,7 @@ test.each([...SERVICES, 'topics'])('docker compose runs %s, with settings that t
   expect(loadSettings(env).KAFKA_BROKERS).toEqual(['kafka:9092']);
 });
 
-test('docker compose takes a .env with settings of every kind', () => {
+test('the settings loader accepts every variable that docker compose passes on, also an empty one', () => {
   const taken = read('docker-compose.yml')
     .match(/(?<=\$\{)WAYPOST_\w+/g)!
     .filter((name) => !OURS.has(name));
@@ -33,7 +33,7 @@ test('docker compose takes a .env with settings of every kind', () => {
 /** Variables of docker-compose.yml itself: the image, and the address of published ports. */
 const OURS = new Set(['WAYPOST_IMAGE', 'WAYPOST_BIND']);
 
-test('the chart sets no setting that there is not', () => {
+test('the chart sets only existing settings', () => {
   const templates = read(`${CHART}/templates/_helpers.tpl`);
   const names = templates.match(/\b(?:WAYPOST|KAFKA)_[A-Z_]+\b/g)!;
   const parts = ['KAFKA_SASL_'];
@@ -43,7 +43,7 @@ test('the chart sets no setting that there is not', () => {
 /** Settings without a default, which the parsed settings do not contain. */
 const OPTIONAL = read('shared/service/settings.ts').match(/(?<=^ {2})[A-Z_]+(?=:)/gm)!;
 
-test('the chart asks each service at its health port', () => {
+test('the chart probes each service at its health port', () => {
   const settings = loadSettings({});
   const ports =
     /dict "ingest" ("\d+") "router" ("\d+") "delivery" ("\d+") "retry" ("\d+") "audiences" ("\d+") "control" ("\d+")/
@@ -54,7 +54,7 @@ test('the chart asks each service at its health port', () => {
   );
 });
 
-test('whoever stops a service waits longer than it gives itself', () => {
+test('docker compose and the chart wait longer for a stop than the deadline of the service', () => {
   const deadline =
     Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/service/run.ts'))![1]!.replace('_', '')) / 1000;
   const { services } = readYaml<{
@@ -80,7 +80,7 @@ test('the image starts a service as `npm start` does', () => {
   );
 });
 
-test('one version of Kafka everywhere', () => {
+test('all files name the same version of Kafka', () => {
   const jars = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)/.exec(read('deploy/kafka/pom.xml'))![1]!;
   expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${jars}\n`);
   expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${jars}'`);

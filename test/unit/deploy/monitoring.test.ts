@@ -14,7 +14,7 @@ const known = new Map(
   ),
 );
 
-test.each(queries)('%s', (_, expr) => {
+test.each(queries)('the query of %s uses existing metrics and labels', (_, expr) => {
   const names = metricsOf(expr);
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => !known.has(name))).toEqual([]);
@@ -26,19 +26,19 @@ test.each(queries)('%s', (_, expr) => {
 /** Labels of each process, and of each bucket. */
 const EVERYWHERE = ['service', 'instance', 'le'];
 
-test.each(rules)('$alert says what to do', ({ alert, labels, annotations }) => {
+test.each(rules)('the alert $alert links to its remedy', ({ alert, labels, annotations }) => {
   expect(['page', 'ticket']).toContain(labels.severity);
   expect(annotations.runbook_url).toBe(`docs/operations/alerts.md#${alert.toLowerCase()}`);
   expect(read('docs/operations/alerts.md')).toMatch(new RegExp(`^### ${alert}$`, 'm'));
   expect(read('deploy/prometheus/alerts.test.yml')).toContain(`alertname: ${alert}\n`);
 });
 
-test('no page is about an alert that is gone', () => {
+test('every alert on the page of remedies exists', () => {
   const pages = read('docs/operations/alerts.md').match(/(?<=^### )Waypost[A-Z]\w+$/gm);
   expect(pages?.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
 });
 
-test('dashboards are told apart, and so are their panels', () => {
+test('dashboards have distinct uids, and their panels distinct ids', () => {
   expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(dashboards.length);
   for (const { panels } of dashboards) expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 });
@@ -48,7 +48,7 @@ test.each([
   ['min by (x) (a) == 0 and sum(b) < 10', 'min by (x) (a) == bool 0 and sum(b) < bool 10'],
   ['absent(a{b="c"}) or absent(d)', 'count(a{b="c"}) or count(d)'],
   ['sum(rate(a{b!=""}[$__rate_interval]))', 'sum(rate(a{b!=""}[20s]))'],
-])('%s can be answered as %s', (expr, answered) => {
+])('the expression %s becomes %s, which has a value if its metrics exist', (expr, answered) => {
   expect(answerable(expr, '20s')).toBe(answered);
 });
 

@@ -17,15 +17,15 @@ function broker(...states: State[]) {
 }
 
 test.each<[string, State[], boolean]>([
-  ['it is ready: left alone', ['ready'], false],
-  ['it is ready after a while: left alone', ['away', 'refuses_groups', 'refuses_groups', 'ready'], false],
-  ['it answers, and refuses groups without end: started anew', ['away', 'refuses_groups'], true],
+  ['a ready broker is not stuck', ['ready'], false],
+  ['a broker that becomes ready in time is not stuck', ['away', 'refuses_groups', 'refuses_groups', 'ready'], false],
+  ['a broker that answers but keeps refusing groups is stuck', ['away', 'refuses_groups'], true],
 ])('%s', async (_, states, stuck) => {
   const { look, ended } = broker(...states);
   expect(await isCoordinatorStuck(look, ended.signal, BRISK)).toBe(stuck);
 });
 
-test('a broker that does not answer is not stuck, however long', async () => {
+test('a broker that does not answer is never stuck', async () => {
   const { look, ended, looks } = broker('refuses_groups', 'away');
   const watched = isCoordinatorStuck(look, ended.signal, BRISK);
   // More looks than in the time after which a broker that refuses groups is stuck.
@@ -34,7 +34,7 @@ test('a broker that does not answer is not stuck, however long', async () => {
   expect(await watched).toBe(false);
 });
 
-test('a broker that is unreachable between two refusals has not refused all the time', async () => {
+test('an unreachable broker restarts the time of its refusals', async () => {
   const states = Array.from({ length: 8 }, (): State[] => ['refuses_groups', 'refuses_groups', 'away']).flat();
   const { look, ended, looks } = broker(...states, 'ready');
   expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(false);
