@@ -29,21 +29,21 @@ export function exampleStories(stage: () => StorySystem): void {
 
   const ALL = ['alias', 'group', 'identify', 'page', 'screen', 'track'];
 
-  test('send-node', async () => {
+  test('send-node sends one call of each type', async () => {
     const { env } = await connect('/send-node');
     const program = startProgram(process.execPath, [join(installed.dir, 'send-node/main.js')], { env });
     expect([await program.exited, program.output()]).toEqual([0, '6 calls delivered\n']);
     expect(await types('/send-node', 6)).toEqual(ALL);
   });
 
-  testWith(GO, 'send-go', async () => {
+  testWith(GO, 'send-go sends one call of each type', async () => {
     const { env } = await connect('/send-go');
     const program = startProgram('go', ['run', '.'], { env, cwd: join(ROOT, 'examples/send-go') });
     expect([await program.exited, program.output()]).toEqual([0, expect.stringContaining('alias delivered')]);
     expect(await types('/send-go', 6)).toEqual(ALL);
   });
 
-  testWith(CHROMIUM, 'browser: a page that is left, and one that is closed, have sent what they queued', async () => {
+  testWith(CHROMIUM, 'a page of the browser example sends its queue when it is left or closed', async () => {
     const { env } = await connect('/browser');
     const server = startProgram(process.execPath, [join(installed.dir, 'browser/main.js')], { env });
     const [, base] = await server.printed(/listening on (\S+)/);

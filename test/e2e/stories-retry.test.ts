@@ -63,7 +63,7 @@ test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and withou
   expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['webhook-signature']));
 });
 
-test('a traceparent goes with each try: one trace, a span of its own for each', async () => {
+test('the attempts of a delivery have one trace id and different span ids in traceparent', async () => {
   // Given an endpoint that is down once; then both tries name the same trace.
   const { sink } = stage;
   sink.on('/traced', [{ status: 500 }, {}]);
@@ -103,7 +103,7 @@ test('a 200 whose body never ends is a timeout in phase body', async () => {
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test('with two URLs the first 2xx settles a delivery at once, though the other URL hangs', async () => {
+test('with two URLs the first 2xx settles a delivery immediately, though the other URL hangs', async () => {
   // Each message is settled before the timeout of the hanging URL. The timeout is added late, and that URL sees each
   // message once.
   const { sink, topics } = stage;

@@ -184,7 +184,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ destination: 'dst_1', type: 'track' })).toHaveLength(1);
   });
 
-  it('creates the indexes of a partition when it is complete, or on a server at once', async () => {
+  it('creates the indexes of a partition when it is complete, or immediately on a server', async () => {
     await record(anAttempt());
     const [{ name: part }] = parts as [TablePartition];
     expect(await indexesOf(part)).toBe(database.kind === 'server' ? 10 : 1);
@@ -326,18 +326,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
 
     it.each<[string, Filter, number]>([
-      ['all', {}, 31],
-      ['a destination', { destination: 'dst_4' }, 6],
-      ['a source', { source: 'src_2' }, 10],
-      ['a status', { status: 'dead' }, 1],
-      ['a message', { message: 'msg-7' }, 3],
-      ['a user', { user: 'user-5' }, 5],
-      ['a type', { type: 'page' }, 15],
-      ['a time on', { since: START + 86_400_000 }, 15],
+      ['without a filter', {}, 31],
+      ['by destination', { destination: 'dst_4' }, 6],
+      ['by source', { source: 'src_2' }, 10],
+      ['by status', { status: 'dead' }, 1],
+      ['by message', { message: 'msg-7' }, 3],
+      ['by user', { user: 'user-5' }, 5],
+      ['by type', { type: 'page' }, 15],
+      ['from a time on', { since: START + 86_400_000 }, 15],
       ['until a time', { until: START + 1_000 }, 3],
-      ['several', { source: 'src_2', type: 'page', destination: 'dst_1' }, 1],
-      ['none', { source: 'src_2', status: 'dead' }, 0],
-    ])('%s', async (_, filter, count) => {
+      ['by several filters', { source: 'src_2', type: 'page', destination: 'dst_1' }, 1],
+      ['by filters that exclude all of them', { source: 'src_2', status: 'dead' }, 0],
+    ])('deliveries %s', async (_, filter, count) => {
       expect(await list(filter)).toHaveLength(count);
     });
 

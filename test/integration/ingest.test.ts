@@ -66,7 +66,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   expect(rejected!.value).toMatchObject({ code: 'no_user_anon_id', call: { type: 'track' } });
 });
 
-test('ingest accepts a source created a moment ago and refuses unknown and disabled ones', async () => {
+test('ingest accepts a new source and refuses unknown and disabled ones', async () => {
   for (let i = 0; i < 10; i++) {
     const key = `fresh-${i}`;
     await ingest.addSources(aSource({ id: `src_fresh_${i}`, writeKeys: [{ key }] }));

@@ -39,7 +39,7 @@ const records = (topic: string, count: number, bytes = 100): OutRecord[] =>
   Array.from({ length: count }, (_, i) => ({ topic, key: `k${String(i)}`, value: Buffer.alloc(bytes, 'x') }));
 
 describe('a batch producer', () => {
-  test('writes every record, in requests that no broker refuses, and resolves then', async () => {
+  test('writes every record in requests within the size limit of the broker, and then resolves', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     const seen: number[] = [];
@@ -65,7 +65,7 @@ describe('a batch producer', () => {
     await producer.close(1_000);
   });
 
-  test('refuses records beyond its limit at once, and a record that is too large without others', async () => {
+  test('refuses records beyond its limit immediately, and a record that is too large without others', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 50_000, deliveryTimeoutMs: 'retry' });
     const first = producer.send(records('messages', 300));
@@ -394,7 +394,7 @@ describe('a consumer group', () => {
     await producer.close(1_000);
   });
 
-  test('a refused record is read again at once after resume, or at its time', async () => {
+  test('a refused record is read again immediately after resume, or at its time', async () => {
     const kafka = await connect();
     const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
     await producer.send(records('webhooks', 500));

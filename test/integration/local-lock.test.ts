@@ -60,7 +60,7 @@ describe('the generated secrets', () => {
     expect(localSecrets(dir, {})).toEqual(first);
   });
 
-  test('give way to the environment, and what that says is not stored', () => {
+  test('give way to the environment, whose values are not stored', () => {
     const given = localSecrets(dir, { WAYPOST_ADMIN_TOKEN: 'a token of their own' });
     expect(given.WAYPOST_ADMIN_TOKEN).toBe('a token of their own');
     expect(() => statSync(join(dir, 'admin-token'))).toThrow('ENOENT');

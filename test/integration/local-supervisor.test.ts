@@ -106,7 +106,7 @@ describe('with a broker of its own', () => {
   }, 300_000);
 });
 
-describe('with a broker that is there', () => {
+describe('with an existing broker', () => {
   test('the supervisor restarts a service that dies, and refuses a second start', async () => {
     const system = stubs(shared());
     await system.printed('waypost ready');
@@ -140,7 +140,7 @@ describe('with a broker that is there', () => {
     expect(await system.exited).toBe(0);
   });
 
-  test('a service that cannot start ends the start with its sentence', async () => {
+  test('a service that cannot start ends the start with its own error', async () => {
     const refuses = `process.stderr.write('waypost-retry: this cannot work\\n'); process.exit(1);`;
     const text = await refusal(stubs(shared(), { retry: refuses }));
     expect(text.split('\n')).toContain('waypost-retry: this cannot work');
@@ -160,7 +160,7 @@ describe('with a broker that is there', () => {
   });
 });
 
-describe('a start that is refused prints one sentence about', () => {
+describe('a refused start prints one sentence about', () => {
   test('a busy port, before anything is started', async () => {
     const server = createServer().listen(Number(env.WAYPOST_INGEST_PORT), '127.0.0.1');
     await once(server, 'listening');
@@ -168,17 +168,17 @@ describe('a start that is refused prints one sentence about', () => {
     expect(text.trim()).toMatch(/^Port \d+ \(WAYPOST_INGEST_PORT\) on 127\.0\.0\.1 is in use: .*\.$/);
   });
 
-  test('wrong settings, all at once', async () => {
+  test('all invalid settings', async () => {
     const text = await refusal(startReal({ WAYPOST_TIMEOUT: 'soon', WAYPOST_PARTITIONS: '0', WAYPOST_PORT: '1' }));
     for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) expect(text).toContain(name);
   });
 
-  test('no Java, no Docker', async () => {
+  test('a missing Java and Docker', async () => {
     const text = await refusal(startReal({ PATH: '/nowhere', JAVA_HOME: '', DOCKER_HOST: 'unix:///nowhere.sock' }));
     expect(text.trim()).toMatch(/^There is no Kafka to use: .*Install Java 17 .*\.$/);
   });
 
-  test('a broker that is not there', async () => {
+  test('an unreachable broker', async () => {
     const address = `127.0.0.1:${String(await freePort())}`;
     const text = await refusal(startReal({ KAFKA_BROKERS: address }));
     expect(text.trim()).toMatch(new RegExp(`^Kafka cannot be reached at ${address}: .*KAFKA_BROKERS.*\\.$`));
@@ -188,7 +188,7 @@ describe('a start that is refused prints one sentence about', () => {
     [['service'], 'No service was named'],
     [['service', 'shipping'], 'There is no service "shipping"'],
     [['begin'], 'Usage: '],
-  ])('%j', async (args, sentence) => {
+  ])('the arguments %j', async (args, sentence) => {
     const text = await refusal(startSupervised(process.execPath, ['dist/deploy/bin/main.js', ...args], {}));
     expect(text).toMatch(new RegExp(`^${sentence}.*ingest\\|router`));
   });

@@ -79,7 +79,7 @@ const CALLS: Record<string, Calls> = {
   ].flatMap((timestamp) => track({ timestamp, sentAt: timestamp })),
   'deep nesting': [...track({ properties: nested(90) }), ...track({ properties: nested(1_000) })],
   'many keys': [...track({ properties: keys(2_400) }), ...identifies('poison', () => keys(2_400))],
-  'names that objects have': [
+  'names of object properties': [
     text(
       '{"type":"identify","userId":"__proto__","traits":{"__proto__":{"plan":"pro"},"constructor":1,"toString":"x"}}',
     ),

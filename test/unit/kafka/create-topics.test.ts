@@ -23,10 +23,10 @@ function adminOf(tombstonesMs: number): Admin {
 }
 
 test.each([
-  ['as long as specified are no difference', TOMBSTONES_MS, []],
-  ['for longer are no difference', 7 * DAY_MS, []],
-  ['for less are a difference of each compacted topic', 3_600_000, compacted.map(({ name }) => name)],
-])('tombstones kept %s', async (_, tombstonesMs, topics) => {
+  ['for the specified time are no difference', TOMBSTONES_MS, []],
+  ['for a longer time are no difference', 7 * DAY_MS, []],
+  ['for a shorter time are a difference of each compacted topic', 3_600_000, compacted.map(({ name }) => name)],
+])('tombstones that are retained %s', async (_, tombstonesMs, topics) => {
   expect(compacted.map(({ name }) => name)).toEqual(expect.arrayContaining([CONFIG, PROFILES]));
   const found = await findDifferences(adminOf(tombstonesMs), { prefix: '', partitions: 2, replication: 1 }, compacted);
   expect(found.map(({ topic }) => topic)).toEqual(topics);

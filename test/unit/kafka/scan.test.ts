@@ -40,7 +40,7 @@ async function scanned(kafka: Pick<Kafka, 'read' | 'ranges'>, from: number, to: 
 }
 
 test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaited<ReturnType<typeof scanned>>]>([
-  ['nothing', { offsets: [0, 1] }, [1, 1], []],
+  ['nothing from an empty range', { offsets: [0, 1] }, [1, 1], []],
   [
     'all records before the end, fetch by fetch',
     { offsets: [0, 1, 4, 6] },
@@ -51,7 +51,7 @@ test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaite
     ],
   ],
   [
-    'no record at or behind its end',
+    'no record at its end or after it',
     { offsets: [0, 1, 2, 3] },
     [0, 3],
     [
@@ -60,7 +60,7 @@ test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaite
     ],
   ],
   [
-    'on behind records that were deleted meanwhile, and says so',
+    'on after deleted records, and reports their loss',
     { low: 5, offsets: [5, 6] },
     [0, 7],
     [
@@ -68,8 +68,8 @@ test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaite
       [[5, 6], 7, false],
     ],
   ],
-  ['nothing if all of it was deleted', { low: 9, offsets: [9] }, [0, 7], [[[], 7, true]]],
-  ['nothing behind the end of a truncated log', { offsets: [0, 1] }, [4, 7], [[[], 7, true]]],
+  ['nothing from a range that was deleted, and reports the loss', { low: 9, offsets: [9] }, [0, 7], [[[], 7, true]]],
+  ['nothing after the end of a truncated log, and reports the loss', { offsets: [0, 1] }, [4, 7], [[[], 7, true]]],
 ])('a scan reads %s', async (_, log, [from, to], pieces) => {
   expect(await scanned(logOf(log).kafka, from, to)).toEqual(pieces);
 });

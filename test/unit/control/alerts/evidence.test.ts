@@ -7,16 +7,20 @@ const of = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
 const rejected = anAttempt({ outcome: 'rejected', reason: 'rejected' });
 
 it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
-  ['a delivery', anAttempt(), 'ok'],
-  ['a failure', aFailure(), 'failed'],
-  ['a refusal', rejected, 'failed'],
-  ['a dead letter', aDeath(), 'dead'],
-  ['a wait', aWait(), undefined],
-  ['a cancellation', aCancellation(), undefined],
-  ['a test that succeeds', anAttempt({ test: true }), undefined],
-  ['a test that dies', aDeath({ test: true }), undefined],
-  ['a request that ended after its delivery', anAttempt({ late: true, urls: [aUrl({ url: 'whk_2' })] }), undefined],
-])('the evidence of %s is right (%#)', (_, event, expected) => {
+  ['a delivery is evidence of success', anAttempt(), 'ok'],
+  ['a failed attempt is evidence of failure', aFailure(), 'failed'],
+  ['a rejection is evidence of failure', rejected, 'failed'],
+  ['a dead letter is evidence of a dead letter', aDeath(), 'dead'],
+  ['a wait is no evidence', aWait(), undefined],
+  ['a cancellation is no evidence', aCancellation(), undefined],
+  ['a test that succeeds is no evidence', anAttempt({ test: true }), undefined],
+  ['a test that ends as a dead letter is no evidence', aDeath({ test: true }), undefined],
+  [
+    'a request that ends after its delivery is no evidence',
+    anAttempt({ late: true, urls: [aUrl({ url: 'whk_2' })] }),
+    undefined,
+  ],
+])('%s', (_, event, expected) => {
   expect(of(event)?.kind).toBe(expected);
 });
 

@@ -131,7 +131,7 @@ describe('uploaded members', () => {
     ['put', '""', 'Line 1 must be'],
     ['put', JSON.stringify('x'.repeat(513)), 'Line 1 has a user id'],
     ['patch', '"ann"', 'Line 1 must be'],
-  ] as const)('%s of %j changes nothing', async (method, body, detail) => {
+  ] as const)('a %s of members with the body %j is refused and changes nothing', async (method, body, detail) => {
     const id = await list();
     const answer = await control.call(method, `/audiences/${id}/members`).send(body);
     expect(answer.status).toBe(422);

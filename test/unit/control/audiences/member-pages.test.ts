@@ -31,10 +31,10 @@ const pages = (held: readonly string[][], silent?: ReadonlySet<number>) =>
 const users = (of: readonly Member[]) => of.map(({ userId }) => userId);
 
 test.each([
-  ['nothing is known', { partition: 0 }, new Map(), 5, [0, 1, 2]],
-  ['the first has enough', { partition: 0 }, new Map([[0, 9]]), 5, [0]],
+  ['all of them if their numbers are unknown', { partition: 0 }, new Map(), 5, [0, 1, 2]],
+  ['only the first if that has enough members', { partition: 0 }, new Map([[0, 9]]), 5, [0]],
   [
-    'the first has been started',
+    'the first two if a part of the first is read already',
     { partition: 0, after: 'b' },
     new Map([
       [0, 9],
@@ -44,7 +44,7 @@ test.each([
     [0, 1],
   ],
   [
-    'two are needed',
+    'the first two if they have enough members together',
     { partition: 0 },
     new Map([
       [0, 3],
@@ -53,10 +53,10 @@ test.each([
     5,
     [0, 1],
   ],
-  ['the last', { partition: 2 }, new Map(), 5, [2]],
-  ['after the last', { partition: 3 }, new Map(), 5, []],
+  ['only the last for its members', { partition: 2 }, new Map(), 5, [2]],
+  ['none after the last', { partition: 3 }, new Map(), 5, []],
 ] as [string, Place, Map<number, number>, number, number[]][])(
-  'a page asks the partitions it needs: %s',
+  'a page asks these partitions: %s',
   (_, from, expected, wanted, asked) => {
     const places = placesToAsk(from, { partitions: 3, wanted, expected });
     expect(places.map(({ partition }) => partition)).toEqual(asked);

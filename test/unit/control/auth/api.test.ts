@@ -130,14 +130,24 @@ describe('a session', () => {
   });
 
   it.each<[string, Method, Record<string, string>, number]>([
-    ['of its own pages', 'post', { Origin: `http://${HOST}` }, 201],
-    ['that change something from another page', 'post', { Origin: 'http://evil.example' }, 401],
-    ['that change something from another port', 'post', { Origin: 'http://waypost.example:9' }, 401],
-    ['that change something without an origin', 'post', {}, 401],
-    ['that change something with the origin null', 'post', { Origin: 'null' }, 401],
-    ['at another host', 'get', { Host: 'rebound.example:8090' }, 401],
-    ['that read from another page', 'get', { Origin: 'http://evil.example' }, 401],
-  ])('a session handles requests %s correctly', async (_, method, headers, status) => {
+    ['a session admits requests of its own pages', 'post', { Origin: `http://${HOST}` }, 201],
+    [
+      'a session refuses requests that change something from another page',
+      'post',
+      { Origin: 'http://evil.example' },
+      401,
+    ],
+    [
+      'a session refuses requests that change something from another port',
+      'post',
+      { Origin: 'http://waypost.example:9' },
+      401,
+    ],
+    ['a session refuses requests that change something without an origin', 'post', {}, 401],
+    ['a session refuses requests that change something with the origin null', 'post', { Origin: 'null' }, 401],
+    ['a session refuses requests at another host', 'get', { Host: 'rebound.example:8090' }, 401],
+    ['a session refuses requests that read from another page', 'get', { Origin: 'http://evil.example' }, 401],
+  ])('%s', async (_, method, headers, status) => {
     const cookie = cookieFrom(await begin());
     const request = withCookie(cookie, method, '/sources', headers);
     expect((await (method === 'post' ? request.send({ name: 'a' }) : request)).status).toBe(status);

@@ -3,14 +3,14 @@ import { type CoreTimes, shareOfOthers, watchCpuPressure } from '../../../../ser
 const times = (all: number, used: number, own: number): CoreTimes => ({ all, used, own });
 
 it.each([
-  ['no process', times(1_000, 0, 0), 0],
-  ['others only', times(1_000, 800, 0), 0.8],
-  ['this process only', times(1_000, 800, 800), 0],
-  ['others and this process', times(1_000, 1_000, 300), 0.7],
+  ['0 if no process uses the cores', times(1_000, 0, 0), 0],
+  ['the whole use if only others use the cores', times(1_000, 800, 0), 0.8],
+  ['0 if only this process uses the cores', times(1_000, 800, 800), 0],
+  ['the use without that of this process', times(1_000, 1_000, 300), 0.7],
   // The resolution of the two clocks differs.
-  ['this process, whose time was read first', times(1_000, 790, 800), 0],
-  ['no process in no time', times(0, 0, 0), 0],
-])('the share of other processes is right if cores are used by %s', (_, to, share) => {
+  ['0 and not negative if the time of this process exceeds that of the machine', times(1_000, 790, 800), 0],
+  ['0 if no time has passed', times(0, 0, 0), 0],
+])('the share of other processes is %s', (_, to, share) => {
   expect(shareOfOthers(times(0, 0, 0), to)).toBeCloseTo(share);
 });
 

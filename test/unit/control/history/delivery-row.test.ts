@@ -7,32 +7,40 @@ const after = (...events: DeliveryEvent[]) =>
 
 describe('the state of a delivery', () => {
   it.each<[string, DeliveryEvent[], Partial<DeliveryRow>]>([
-    ['a success', [anAttempt()], { status: 'delivered', reason: null, made: 1, nextAt: null }],
-    ['a failure', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
-    ['a wait before any attempt', [aWait()], { status: 'waiting', reason: 'circuit_open', made: 0 }],
-    ['a failure and a wait', [aFailure(), aWait({ n: 1, hop: 1 })], { status: 'retrying', reason: 'circuit_open' }],
     [
-      'a rejection',
+      'a success makes the delivery delivered',
+      [anAttempt()],
+      { status: 'delivered', reason: null, made: 1, nextAt: null },
+    ],
+    ['a failure makes it retrying', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
+    ['a wait before any attempt makes it waiting', [aWait()], { status: 'waiting', reason: 'circuit_open', made: 0 }],
+    [
+      'a wait after a failure leaves it retrying, with the reason of the wait',
+      [aFailure(), aWait({ n: 1, hop: 1 })],
+      { status: 'retrying', reason: 'circuit_open' },
+    ],
+    [
+      'a rejection makes it dead',
       [anAttempt({ outcome: 'rejected', reason: 'rejected' }), aDeath()],
       { status: 'dead', reason: 'rejected' },
     ],
     [
-      'a failure until the window closed',
+      'the end of its window after a failure makes it dead',
       [aFailure(), aDeath({ hop: 1, reason: 'window_closed' })],
       { status: 'dead', reason: 'window_closed' },
     ],
-    ['a cancellation', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
+    ['a cancellation makes it cancelled', [aCancellation()], { status: 'cancelled', reason: 'destination_disabled' }],
     [
-      'a failed test',
+      'a failed attempt makes a test dead',
       [anAttempt({ outcome: 'retry', test: true })],
       { status: 'dead', reason: 'rejected', test: true },
     ],
     [
-      'a failure and a success',
+      'a success after a failure makes it delivered',
       [aFailure(), anAttempt({ n: 2, hop: 1 })],
       { status: 'delivered', made: 2, nextAt: null },
     ],
-  ])('the row is right after these events: %s', (_, events, expected) => {
+  ])('%s', (_, events, expected) => {
     expect(after(...events)).toMatchObject(expected);
   });
 

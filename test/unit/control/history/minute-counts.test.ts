@@ -20,24 +20,28 @@ function counted(...events: DeliveryEvent[]): Record<string, number> {
 }
 
 it.each<[string, DeliveryEvent[], Record<string, number>]>([
-  ['a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
-  ['the same delivery, read twice', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
-  ['a wait', [aWait()], {}],
-  ['a failure and its dead letter', [aFailure(), aDeath({ hop: 1, at: at(9) })], { attempts: 1, failed: 1, dead: 1 }],
-  ['a cancellation', [aCancellation()], { cancelled: 1 }],
-  ['a test', [anAttempt({ test: true })], {}],
-  ['an alert', [anAttempt({ destination: 'alerts' })], {}],
+  ['a delivery counts as an attempt and a delivery', [anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['a delivery that is read twice counts once', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
+  ['a wait does not count', [aWait()], {}],
   [
-    'an addition to an attempt',
+    'a failure and its dead letter both count',
+    [aFailure(), aDeath({ hop: 1, at: at(9) })],
+    { attempts: 1, failed: 1, dead: 1 },
+  ],
+  ['a cancellation counts', [aCancellation()], { cancelled: 1 }],
+  ['a test does not count', [anAttempt({ test: true })], {}],
+  ['an alert does not count', [anAttempt({ destination: 'alerts' })], {}],
+  [
+    'an addition to an attempt does not count',
     [anAttempt(), anAttempt({ late: true, urls: [] })],
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
-    'a dead letter and its delivered replay, whose time does not count',
+    'a dead letter and its delivered replay both count, without the duration of the replay',
     [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
     { dead: 1, attempts: 1, delivered: 1 },
   ],
-])('these events are counted: %s', (_, events, expected) => {
+])('%s', (_, events, expected) => {
   expect(counted(...events)).toEqual(expected);
 });
 

@@ -21,7 +21,7 @@ test.each([
   ['/api/v1/sources/src_1', '/sources/{id}', 'src_1'],
   ['/api/v1/audiences/preview', '/audiences/preview', ''],
   ['/api/v1/audiences/previews/pre_1', '/audiences/previews/{id}', 'pre_1'],
-])('%s is the path %s with the id "%s"', (url, template, id) => {
+])('the URL path %s belongs to the path %s with the id "%s"', (url, template, id) => {
   const found = findPath(url);
   expect([found?.path.template, found?.id]).toEqual([template, id]);
 });
@@ -33,7 +33,7 @@ test.each([
   `/api/v1/sources/${'a'.repeat(201)}`,
   '/',
   '',
-])('%j is not in the table', (url) => expect(findPath(url)).toBeUndefined());
+])('the table of paths does not contain %j', (url) => expect(findPath(url)).toBeUndefined());
 
 test.each([
   ['/api', true],

@@ -15,7 +15,7 @@ describe('tokens', () => {
     ['with a part of the token', `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
     ['with another scheme', `Basic ${ADMIN_TOKEN}`],
     ['without a token after the scheme', 'Bearer '],
-  ])('a request is refused: %s', async (_, authorization) => {
+  ])('a request %s is refused', async (_, authorization) => {
     const request = supertest(control.app).get('/api/v1/sources');
     const answer = await (authorization === undefined ? request : request.set('Authorization', authorization));
     expect(answer.status).toBe(401);
@@ -66,14 +66,14 @@ describe('unknown paths and methods', () => {
 describe('bodies', () => {
   it.each([
     ['broken JSON', '{"sharedSecret":"planted-secret', 400],
-    ['a JSON string', '"planted-secret"', 400],
-    ['an array', '[]', 422],
+    ['a JSON string in place of an object', '"planted-secret"', 400],
+    ['an array in place of an object', '[]', 422],
     ['a key named __proto__', '{"name":"a","__proto__":{"enabled":false}}', 400],
     ['deep nesting', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, 400],
     ['half a million arrays', `[${'[],'.repeat(340_000)}[]]`, 400],
     ['very deep nesting', `{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
     ['more than 1 MB', JSON.stringify({ name: 'x'.repeat(1024 * 1024) }), 413],
-  ])('a body is refused: %s (%#)', async (_, body, status) => {
+  ])('a body with %s is refused', async (_, body, status) => {
     const answer = await control.call('post', '/sources').type('json').send(body);
     expect([answer.status, answer.body.status]).toEqual([status, status]);
     expect(answer.text + control.logged()).not.toMatch(/planted-secret|node_modules|\.ts:/);

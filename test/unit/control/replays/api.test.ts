@@ -307,7 +307,7 @@ describe('replaying a scope', () => {
     ['a status of deliveries in progress', { status: 'retrying' }, 422, '#/status'],
     ['a time that is not a time', { from: 'yesterday' }, 422, '#/from'],
     ['an unknown field', { since: at(1) }, 422, '#/since'],
-  ])('a replay is refused: %s', async (_, body, status, pointer) => {
+  ])('a replay with %s is refused', async (_, body, status, pointer) => {
     const answer = await start(body);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([status, pointer]);
   });

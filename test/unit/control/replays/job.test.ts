@@ -39,7 +39,7 @@ it('a replay counts first, then sends from the beginning', () => {
 });
 
 it.each<[string, Partial<Job>]>([
-  ['only counted', { preview: true, matched: 4 }],
+  ['was a preview that has counted', { preview: true, matched: 4 }],
   ['found nothing', { matched: 0 }],
   ['sent all', { status: 'running', pass: 'running', matched: 4 }],
 ])('a replay is done if it %s', (_, over) => {
@@ -47,12 +47,12 @@ it.each<[string, Partial<Job>]>([
 });
 
 it.each<[string, Partial<Job>, number]>([
-  ['nothing yet', {}, 0],
-  ['a part', { places: at(10, 5, 0) }, 0.25],
-  ['all', { places: at(10, 5, 30) }, 1],
-  ['an empty scope', { places: [] }, 1],
-  ['done', { status: 'done' }, 1],
-])('the progress is right after %s', (_, over, progress) => {
+  ['0 before the first record', {}, 0],
+  ['the share of the records that are read', { places: at(10, 5, 0) }, 0.25],
+  ['1 after the last record', { places: at(10, 5, 30) }, 1],
+  ['1 for an empty scope', { places: [] }, 1],
+  ['1 for a replay that is done', { status: 'done' }, 1],
+])('the progress of a replay is %s', (_, over, progress) => {
   expect(progressOf(job(over))).toBe(progress);
 });
 

@@ -43,7 +43,7 @@ it.each([
   [{ rights: ['events:delete'] }, '#/rights/0'],
   [{ rights: ['everything'] }, '#/rights/0'],
   [{ rights: 'events:read' }, '#/rights'],
-])('%j is refused, and nothing is stored', async (fields, pointer) => {
+])('a token with %j is refused and not stored', async (fields, pointer) => {
   const answer = await post(fields);
   expect([answer.status, answer.body.errors]).toMatchObject([422, [{ pointer }]]);
   expect((await control.call('get', '/tokens')).body.data).toEqual([]);

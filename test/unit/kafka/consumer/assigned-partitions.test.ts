@@ -73,28 +73,25 @@ test('a partition with a truncated log that has no leader starts at its new end 
 });
 
 describe('deferred records that Kafka has deleted', () => {
-  test.each(['readDeferred', 'a round'])(
-    '%s: they are reported, and the partition is read from the log start',
-    async (by) => {
-      const log = { low: 0, high: 10 };
-      const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
-      for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
-      for (const offset of [0, 2, 6]) partition.offsets.release(offset);
-      for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
-      log.low = 4;
-      commands.length = 0;
+  test.each(['readDeferred', 'a round'])('%s reports them and reads the partition from the log start', async (by) => {
+    const log = { low: 0, high: 10 };
+    const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
+    for (let offset = 0; offset < 8; offset++) partition.offsets.take(offset);
+    for (const offset of [0, 2, 6]) partition.offsets.release(offset);
+    for (const offset of [1, 3, 4, 5, 7]) partition.offsets.done(offset);
+    log.low = 4;
+    commands.length = 0;
 
-      if (by === 'readDeferred') assigned.readDeferred();
-      else assigned.enter('member', new Map([[ID, PLACE]]));
-      // No record is taken before the start of the log is known.
-      expect(assigned.isOpen(ID)).toBe(false);
-      await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
-      expect(missed).toEqual([['retention', 2]]);
-      expect(commands.at(-1)).toBe('seek 6');
-      expect(commands).not.toContain('seek 0');
-      expect(partition.offsets.committable).toBe(6);
-    },
-  );
+    if (by === 'readDeferred') assigned.readDeferred();
+    else assigned.enter('member', new Map([[ID, PLACE]]));
+    // No record is taken before the start of the log is known.
+    expect(assigned.isOpen(ID)).toBe(false);
+    await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
+    expect(missed).toEqual([['retention', 2]]);
+    expect(commands.at(-1)).toBe('seek 6');
+    expect(commands).not.toContain('seek 0');
+    expect(partition.offsets.committable).toBe(6);
+  });
 
   test('the commit of a partition that starts below the log is repeated, since kafkajs commits that it has none', async () => {
     const { partition } = await setUp({ committed: 5, log: { low: 8, high: 10 } });
