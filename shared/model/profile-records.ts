@@ -134,16 +134,19 @@ export interface MembersResult {
 export type ProfileResult = ProcessAnswer | PreviewResult | MembersResult;
 
 /** @returns undefined if unreadable. Only Waypost writes queries, so it comes from a newer version. */
-export function readQuery(value: Buffer | null): ProfileQuery | undefined {
+/** The part of a `Buffer` that readers need; the console's types know no `Buffer`. */
+type Bytes = { toString(): string };
+
+export function readQuery(value: Bytes | null): ProfileQuery | undefined {
   return read(value, ['preview', 'members', 'cancel']) as ProfileQuery | undefined;
 }
 
 /** @returns undefined if unreadable, as for `readQuery` */
-export function readResult(value: Buffer | null): ProfileResult | undefined {
+export function readResult(value: Bytes | null): ProfileResult | undefined {
   return read(value, ['heard', 'refused', 'preview', 'members']) as ProfileResult | undefined;
 }
 
-function read(value: Buffer | null, kinds: readonly string[]): { kind: string } | undefined {
+function read(value: Bytes | null, kinds: readonly string[]): { kind: string } | undefined {
   try {
     const read = JSON.parse(value?.toString() ?? 'null') as { kind?: unknown } | null;
     return typeof read?.kind === 'string' && kinds.includes(read.kind) ? { ...read, kind: read.kind } : undefined;

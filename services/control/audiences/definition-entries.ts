@@ -124,7 +124,7 @@ async function connect(
 }
 
 /** Disconnects a source from all its destinations, and deletes it. */
-export async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
+async function disconnect(deps: Pick<Deps, 'config' | 'entries'>, source: string, by: Actor): Promise<void> {
   await connect(deps, source, [], by);
   if (deps.config.source(source)) await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
 }

@@ -74,7 +74,7 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ text: str
   if (rest.trim() !== '') yield { text: rest, number: number + 1 };
 }
 
-export interface Uploading {
+interface Uploading {
   kafka: Pick<Kafka, 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
   audience: string;
@@ -84,7 +84,7 @@ export interface Uploading {
 }
 
 /** Writes all lines. @returns the upload to add to the audience, and the number of lines */
-export async function upload(
+async function upload(
   { kafka, producer, audience, number, full }: Uploading,
   body: AsyncIterable<Buffer>,
 ): Promise<{ upload: Upload; lines: number }> {
@@ -108,7 +108,7 @@ export async function upload(
 }
 
 /** Adds an upload to the audience. @param taken the last upload that all partitions have applied */
-export function withUpload(audience: Audience, added: Upload, taken: number): Audience {
+function withUpload(audience: Audience, added: Upload, taken: number): Audience {
   const open = (audience.uploads ?? []).filter(({ number }) => number > taken);
   if (open.length >= MAX_UNTAKEN) {
     throw new Problem('conflict', `${open.length} uploads are still being applied. Try again later`);

@@ -243,9 +243,7 @@ function traitsOf(call: Json): Traits {
   return { type: typeof type === 'string' ? type : undefined, users };
 }
 
-function rejectedOf(value: unknown): Partial<RejectedRecord> {
-  return value as Partial<RejectedRecord>;
-}
+const rejectedOf = (value: unknown) => value as Partial<RejectedRecord>;
 
 function isObject(value: Json): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

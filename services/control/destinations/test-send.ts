@@ -38,7 +38,7 @@ export function sampleMessage(body: unknown, made: { messageId: string; now: Dat
 }
 
 /** Returns the record for delivery. Its test flag means one attempt, even if the destination is off. */
-export function testRecord(
+function testRecord(
   destination: Destination,
   message: Message,
   made: { now: Date; lifetimeMs: number; traceparent: string },

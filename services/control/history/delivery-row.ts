@@ -19,7 +19,7 @@ import { hash } from 'node:crypto';
 const SHOWN_CHARACTERS = 100;
 
 /** Returns the stored id. A text of PostgreSQL cannot contain U+0000, so U+FFFD replaces it. */
-export function storedId(id: string): string {
+function storedId(id: string): string {
   const text = id.includes('\0') ? id.replaceAll('\0', '\ufffd') : id;
   // A UTF-16 code unit takes at most three bytes, so most ids need no byte count.
   if (text.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(text) <= MAX_ID_BYTES) return text;

@@ -108,7 +108,7 @@ const MINUTE_MS = 60_000;
  */
 const MOST_SOURCES = 100;
 
-export const LIMITED_KEPT_MS =
+const LIMITED_KEPT_MS =
   topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === LIMITED)?.retentionMs ?? 0;
 
 interface Minute {
