@@ -1,5 +1,6 @@
 import { type Delivery } from '../../shared/model/delivery';
 import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
+import { type CancelReason, type DeadReason, type DivertReason, isEndpointWait } from '../../shared/model/reasons';
 import { type Refusal } from './lanes/types';
 import { type Lookup, type OpenLookup, type Target } from './endpoints';
 
@@ -19,12 +20,10 @@ export interface Admitted {
 /** A step of a delivery that ends without an attempt. */
 export type NotTried =
   /** its destination is disabled or deleted: no further attempt */
-  | { kind: 'cancelled'; reason: 'destination_deleted' | 'destination_disabled' }
-  | { kind: 'dead'; reason: 'window_closed' | 'rejected' | Refusal['reason'] }
+  | { kind: 'cancelled'; reason: CancelReason }
+  | { kind: 'dead'; reason: DeadReason }
   /** goes to a tier without an attempt */
   | { kind: 'diverted'; reason: DivertReason; wait: Wait };
-
-type DivertReason = Refusal['reason'] | 'handed_over' | 'paused' | 'secrets_unreadable' | 'destination_unreadable';
 
 export interface Timing {
   nowMs: number;
@@ -35,17 +34,12 @@ export interface Timing {
 }
 
 /**
- * Waits caused by the endpoint rather than by Waypost: its rate, its full lane, its circuit, its `Retry-After`.
- * `divert` and `hold` write the reason of the last wait into the record.
- */
-const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
-
-/**
  * Returns whether a delivery that is read after its window has waited for Waypost alone. It then gets one attempt
  * however late, because an outage of Waypost must not end it. The mark `final` carries this grant from hop to hop.
+ * `divert` and `hold` write the reason of the last wait into the record.
  */
 export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
-  return delivery.attempt === 0 && nowMs > delivery.expiresAt && !ENDPOINT_WAITS.has(delivery.reason ?? '');
+  return delivery.attempt === 0 && nowMs > delivery.expiresAt && !isEndpointWait(delivery.reason);
 }
 
 /** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
@@ -99,12 +93,8 @@ function isOver(delivery: Delivery, nowMs: number): boolean {
 }
 
 /** Returns why a delivery ends with its window. If it was never tried, the reason is the endpoint's wait. */
-function endOf({ attempt, reason }: Delivery): Extract<Admission, { kind: 'dead' }>['reason'] {
+function endOf({ attempt, reason }: Delivery): DeadReason {
   return attempt === 0 && isEndpointWait(reason) ? reason : 'window_closed';
-}
-
-function isEndpointWait(reason: string | undefined): reason is Refusal['reason'] {
-  return ENDPOINT_WAITS.has(reason ?? '');
 }
 
 /**

@@ -1,4 +1,5 @@
 import { LATENCY_BOUNDS, metrics, only } from '../../shared/telemetry/metrics';
+import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS, RETRY_REASONS } from '../../shared/model/reasons';
 import { type LaneCensus } from './lanes/registry';
 
 /** Defines the metrics of delivery. */
@@ -43,9 +44,6 @@ const turns = metrics.counter({
   labels: { state: '`open`, `closed`' },
 });
 
-/** `Refusal['reason']`: why a lane had no place. */
-const LANE_REASONS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after'];
-
 /** Creates a counter with all of its series at the start, so that the first event of a kind shows as an increase. */
 function countersByReason(name: string, help: string, reasons: readonly string[]) {
   const labels = { reason: reasons.map((reason) => `\`${reason}\``).join(', ') };
@@ -61,27 +59,21 @@ export const deliveryMetrics = {
     rejected: attempts.of({ outcome: 'rejected' }),
   },
   delivered: delivered.of(),
-  retried: countersByReason('waypost.deliveries.retried', 'Deliveries sent to a tier after a failed attempt.', [
-    'backoff',
-    'retry_after',
-  ]),
-  diverted: countersByReason('waypost.deliveries.diverted', 'Deliveries sent to a tier without an attempt.', [
-    ...LANE_REASONS,
-    'handed_over',
-    'paused',
-    'secrets_unreadable',
-    'destination_unreadable',
-  ]),
-  dead: countersByReason('waypost.deliveries.dead', 'Dead letters: deliveries that were given up.', [
-    'rejected',
-    'window_closed',
-    ...LANE_REASONS,
-    'unreadable',
-  ]),
+  retried: countersByReason(
+    'waypost.deliveries.retried',
+    'Deliveries sent to a tier after a failed attempt.',
+    RETRY_REASONS,
+  ),
+  diverted: countersByReason(
+    'waypost.deliveries.diverted',
+    'Deliveries sent to a tier without an attempt.',
+    DIVERT_REASONS,
+  ),
+  dead: countersByReason('waypost.deliveries.dead', 'Dead letters: deliveries that were given up.', DEAD_REASONS),
   cancelled: countersByReason(
     'waypost.deliveries.cancelled',
     'Deliveries cancelled because their destination is off or deleted.',
-    ['destination_disabled', 'destination_deleted'],
+    CANCEL_REASONS,
   ),
   first: durations.of({ attempt: 'first' }),
   later: durations.of({ attempt: 'later' }),

@@ -8,6 +8,7 @@ import {
   type UrlAttempt,
   type WaitingEvent,
 } from '../../shared/model/attempt-events';
+import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
 import { mergeOutcomes } from '../../shared/model/classify-response';
 import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/client-clock';
@@ -61,10 +62,10 @@ export type StepOutcome =
   | { kind: 'delivered'; attempt: ConcludedAttempt }
   /** a test send, which has no next step */
   | { kind: 'tested'; attempt: ConcludedAttempt }
-  | { kind: 'retried'; reason: 'backoff' | 'retry_after'; wait: Wait; attempt: ConcludedAttempt }
+  | { kind: 'retried'; reason: RetryReason; wait: Wait; attempt: ConcludedAttempt }
   | (NotTried & { attempt?: undefined })
   /** given up after an attempt */
-  | { kind: 'dead'; reason: 'rejected' | 'window_closed'; attempt: ConcludedAttempt };
+  | { kind: 'dead'; reason: DeadReason; attempt: ConcludedAttempt };
 
 /** The outcome of a step with an attempt. */
 export type AttemptOutcome = Extract<StepOutcome, { attempt: ConcludedAttempt }>;
@@ -158,11 +159,12 @@ function deadRecords(held: DeliveryInHand, { reason, attempt }: Ended<'dead'>, n
 
 /** Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no other. */
 export function unreadableRecord(from: InRecord, why: string): OutRecord {
+  const reason: DeadReason = 'unreadable';
   return {
     topic: DEAD,
     key: from.key?.toString() ?? null,
     value: Buffer.from(from.value ?? ''),
-    headers: { ...(from.headers as Record<string, string>), reason: 'unreadable', error: why },
+    headers: { ...(from.headers as Record<string, string>), reason, error: why },
   };
 }
 

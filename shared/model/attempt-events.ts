@@ -2,7 +2,8 @@ import { type MessageType } from './message';
 
 /**
  * The values of topic `attempts`: the events of a delivery, and of a URL's circuit. They name the record of the
- * delivery instead of repeating its body. Names and shapes are those of the control API.
+ * delivery instead of repeating its body. Names and shapes are those of the control API. The reasons are in
+ * `reasons.ts`; an event of another version of Waypost may have an unknown one.
  */
 
 export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
@@ -31,9 +32,6 @@ export interface UrlAttempt {
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }
-
-/** The reason of a `waiting` event by control: the delivery was replayed. */
-export const REPLAYED = 'replayed';
 
 interface About {
   delivery: string;
@@ -67,7 +65,7 @@ export interface AttemptEvent extends About {
   durationMs: number;
   urls: UrlAttempt[];
   late?: true;
-  /** reason of the wait or the end */
+  /** reason of the wait or the end: of `RETRY_REASONS` or `DEAD_REASONS`, or unknown */
   reason?: string;
   nextAttemptAt?: string;
 }
@@ -75,6 +73,7 @@ export interface WaitingEvent extends About {
   kind: 'waiting';
   /** attempts made */
   n: number;
+  /** of `WAIT_REASONS`, or unknown */
   reason: string;
   nextAttemptAt: string;
   /** the replay that sent it again, if it covers several deliveries */
@@ -83,11 +82,13 @@ export interface WaitingEvent extends About {
 export interface DeadEvent extends About {
   kind: 'dead';
   n: number;
+  /** of `DEAD_REASONS`, or unknown */
   reason: string;
 }
 export interface CancelledEvent extends About {
   kind: 'cancelled';
   n: number;
+  /** of `CANCEL_REASONS`, or unknown */
   reason: string;
 }
 /** A URL's circuit opened or closed in one delivery process. The key is the destination's id. */

@@ -35,7 +35,7 @@ export interface Delivery {
   final?: boolean;
   /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;
-  /** reason for the wait or for giving up */
+  /** reason of its last wait (`WaitReason`) or of its end (`DeadReason`); another version may have written others */
   reason?: string;
   /** the last failure, one short line without secrets */
   error?: string;

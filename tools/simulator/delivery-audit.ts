@@ -1,4 +1,5 @@
 import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/model/attempt-events';
+import { isEndpointWait } from '../../shared/model/reasons';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
 import { type Figures } from './figures';
@@ -7,8 +8,6 @@ import { type Figures } from './figures';
  * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or ended; its outcome
  * is written before its record is done; it ends once.
  */
-
-const ENDPOINT_WAITS = new Set(['lane_full', 'rate_limited', 'circuit_open', 'retry_after']);
 
 type State = 'stored' | 'held' | 'delivered' | 'dead' | 'cancelled';
 
@@ -131,7 +130,7 @@ export class Book {
       entry.waits++;
       entry.waitsSince = nowMs;
       const reason = headers?.reason ?? '';
-      if (nowMs <= entry.expiresAt && ENDPOINT_WAITS.has(reason)) entry.waitedForEndpoint = true;
+      if (nowMs <= entry.expiresAt && isEndpointWait(reason)) entry.waitedForEndpoint = true;
       this.figures.count(`${entry.label}: waits, ${reason}`);
       this.figures.course(`waits, ${reason}`).add(nowMs);
     }

@@ -1,4 +1,5 @@
 import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type Reason } from '../../../shared/model/reasons';
 
 /** Labels for the codes of the API. Pure. */
 
@@ -13,7 +14,7 @@ export const STATUSES = [
 export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
 export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS = {
   circuit_open: 'The endpoint keeps failing. Waypost probes it and resumes when it responds',
   lane_full: 'More deliveries are waiting than the endpoint can take',
   handed_over: 'The process that held it has stopped. Another one will send it',
@@ -28,12 +29,13 @@ const REASONS: Readonly<Record<string, string>> = {
   destination_unreadable: 'A newer version of Waypost wrote the destination. Upgrade the delivery service',
   replayed: 'It was replayed and has not been tried yet',
   destination_deleted: 'The destination was deleted',
-};
+  unreadable: 'Waypost could not read its record',
+} as const satisfies Record<Reason, string>;
 
 /** An unknown code appears as it is. */
 export function reasonInWords(reason: string | null): string {
   if (reason === null) return '';
-  return REASONS[reason] ?? reason.replaceAll('_', ' ');
+  return (REASONS as Readonly<Record<string, string>>)[reason] ?? reason.replaceAll('_', ' ');
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {

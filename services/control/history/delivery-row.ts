@@ -2,9 +2,9 @@ import {
   type AttemptEvent,
   type DeliveryEvent,
   type Outcome,
-  REPLAYED,
   type UrlAttempt,
 } from '../../../shared/model/attempt-events';
+import { REPLAYED } from '../../../shared/model/reasons';
 import { type DeliveryStatus } from '../../../shared/api/deliveries';
 import { type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
 import { hash } from 'node:crypto';

@@ -1,5 +1,6 @@
 import { type ConfigView } from '../../../shared/config/types';
-import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
+import { type WaitingEvent } from '../../../shared/model/attempt-events';
+import { REPLAYED } from '../../../shared/model/reasons';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';

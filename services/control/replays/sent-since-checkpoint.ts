@@ -1,4 +1,5 @@
-import { REPLAYED, type WaitingEvent } from '../../../shared/model/attempt-events';
+import { type WaitingEvent } from '../../../shared/model/attempt-events';
+import { REPLAYED } from '../../../shared/model/reasons';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';

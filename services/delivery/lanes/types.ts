@@ -1,3 +1,5 @@
+import { type EndpointWait } from '../../../shared/model/reasons';
+
 /** First attempts and due retries wait apart. */
 export type Kind = 'fresh' | 'due';
 
@@ -30,7 +32,7 @@ export interface Job {
 /** Why a lane does not accept a job, or returns it. */
 export interface Refusal {
   /** `rate_limited`: the lane is full because of its `maxPerSecond` */
-  reason: 'lane_full' | 'rate_limited' | 'circuit_open' | 'retry_after';
+  reason: EndpointWait;
   /** expected wait, or for `circuit_open` the time since the circuit opened; ms */
   waitMs: number;
 }

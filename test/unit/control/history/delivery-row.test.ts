@@ -1,5 +1,6 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { type DeliveryEvent, REPLAYED } from '../../../../shared/model/attempt-events';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { REPLAYED } from '../../../../shared/model/reasons';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
