@@ -58,7 +58,7 @@ async function refusal(system: Supervised): Promise<string> {
   return system.output();
 }
 
-describe('with a broker of its own', () => {
+describe('with its own broker', () => {
   test('the supervisor restarts its broker, and SIGKILL of the supervisor ends every process', async () => {
     const system = stubs();
     await system.printed('waypost ready');

@@ -268,7 +268,7 @@ describe('repeats', () => {
       copyTriedAt?: number;
       copyOutcome?: string;
       recordTriedAt?: number;
-      /** of a third request, from a record that was committed long before */
+      /** time of a third request, from a record that was committed long before */
       thirdAt?: number;
     }
     const diverted = (faults: Disturbance[], times: Diversion = {}) => {

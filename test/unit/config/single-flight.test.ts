@@ -37,7 +37,7 @@ test('a caller that arrives during a read gets the next read, which all such cal
   expect(results).toMatchObject({ fourth: 'read' });
 });
 
-test('a read begins at once if none is running', async () => {
+test('a read begins immediately if none is running', async () => {
   const { begun, call } = reads();
   for (const name of ['first', 'second', 'third']) {
     const called = call(name);
@@ -80,7 +80,7 @@ test('a call fails at its own deadline, and the read continues for the others', 
   expect([results, begun.length]).toEqual([{ patient: 'read' }, 2]);
 });
 
-test('a read has a limit of its own, whatever the deadline of its caller', async () => {
+test('a read has its own limit, which is independent of the deadline of its caller', async () => {
   const { begun, refresh } = reads();
   await expect(refresh(1)).rejects.toMatchObject({ code: 'kafka_unavailable' });
   expect(begun[0]!.deadlineMs).toBe(10_000);

@@ -31,11 +31,11 @@ describe('the head of a request', () => {
   });
 });
 
-describe('delayOf', () => {
+describe('the delay of a receiver', () => {
   it.each([
     ['/ok/1', 0],
     ['/slow-250/1', 250],
     ['/slow-x', 0],
     ['/hang/1', 'never'],
-  ])('%s: %p', (path, delay) => expect(delayOf(path)).toBe(delay));
+  ])('delayOf gives the path %s the delay %p', (path, delay) => expect(delayOf(path)).toBe(delay));
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../tools/harness/usage';
 
 describe('CPU time', () => {
-  it('CPU time is utime and stime, whatever characters the process name has', () => {
+  it('CPU time is utime and stime, for any characters in the process name', () => {
     const stat = '4711 (a name) with) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 11 0 12345';
     expect(statSeconds(stat)).toBe(3);
   });

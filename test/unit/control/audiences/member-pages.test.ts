@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test('the pages contain all members once and in order, whatever the expected numbers', async () => {
+test('the pages contain all members once and in order, for any expected numbers', async () => {
   const name = fc.integer({ min: 0, max: 99 }).map((n) => `u${n}`);
   const partition = fc.uniqueArray(name, { maxLength: 8 }).map((names) => names.sort());
   const world = fc.record({

@@ -137,7 +137,7 @@ describe('a partition with a deferred record', () => {
   });
 });
 
-test('each record is accepted once, in order, whatever the handler refuses and however long it takes', () => {
+test('each record is accepted once and in order, although the handler refuses some and takes any time', () => {
   const counts = fc.array(fc.nat(40), { minLength: 1, maxLength: 5 });
   const refusals = fc.array(fc.boolean(), { maxLength: 60 });
   fc.assert(

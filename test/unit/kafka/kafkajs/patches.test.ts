@@ -77,7 +77,7 @@ test('a consumer that was idle fetches without a delay', () => {
   expect([100, 200].map((now) => throttle.wait(now))).toEqual([0, 0]);
 });
 
-test('a consumer is throttled whatever the order of its partitions, and not by the fetches of another consumer', async () => {
+test('a consumer is throttled with any order of its partitions, and not by the fetches of another consumer', async () => {
   // kafkajs shuffles the partitions of each request.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
   const Broker = require('kafkajs/src/broker') as new (options: object) => { fetch(request: object): Promise<unknown> };
