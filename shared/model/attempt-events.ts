@@ -6,7 +6,7 @@ import { type MessageType } from './message';
  * `reasons.ts`; an event of another version of Waypost may have an unknown one.
  */
 
-export type ErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
+export type UrlErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
 export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
@@ -14,7 +14,7 @@ export type Phases = Partial<Record<Phase, number>>;
 export type Outcome = 'delivered' | 'retry' | 'rejected';
 
 export interface UrlError {
-  code: ErrorCode;
+  code: UrlErrorCode;
   phase?: Phase;
   /** one line, without path, query or secret */
   message: string;

@@ -1,4 +1,4 @@
-import { type ErrorCode, type Outcome } from './attempt-events';
+import { type UrlErrorCode, type Outcome } from './attempt-events';
 
 /**
  * Decides the meaning of a response, or of its absence, for the URL:
@@ -14,16 +14,24 @@ import { type ErrorCode, type Outcome } from './attempt-events';
  * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
  */
-const OUTCOME_BY_ERROR: Record<ErrorCode, Outcome> = {
-  timeout: 'retry',
-  dns: 'retry',
-  connection: 'retry',
-  tls: 'retry',
-  forbidden_address: 'rejected',
-  invalid_url: 'rejected',
+const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
+  timeout: { outcome: 'retry', signal: 'timeout' },
+  dns: { outcome: 'retry', signal: 'failed' },
+  connection: { outcome: 'retry', signal: 'failed' },
+  tls: { outcome: 'retry', signal: 'failed' },
+  // Nothing was sent, so the endpoint is not to blame.
+  forbidden_address: { outcome: 'rejected', signal: 'withdrawn' },
+  invalid_url: { outcome: 'rejected', signal: 'withdrawn' },
   // Its status decides (classifyStatus). Without a status, a retry loses nothing.
-  status: 'retry',
+  status: { outcome: 'retry', signal: 'failed' },
 };
+
+/** The meaning of an error for the delivery and for the lane of its URL. */
+interface ErrorMeaning {
+  outcome: Outcome;
+  /** the kind of the lane's signal, unless this process stood still */
+  signal: 'timeout' | 'failed' | 'withdrawn';
+}
 
 /** Request timeout, locked, too early, too many requests: "not now" rather than "never". */
 const RETRIED_4XX: ReadonlySet<number> = new Set([408, 423, 425, 429]);
@@ -43,9 +51,9 @@ export function classifyStatus(status: number): Outcome {
   return 'retry';
 }
 
-/** Returns the outcome without a complete response. */
-export function classifyError(code: ErrorCode): Outcome {
-  return OUTCOME_BY_ERROR[code];
+/** Returns the outcome, and the signal for the lane, without a complete response. */
+export function classifyError(code: UrlErrorCode): ErrorMeaning {
+  return BY_ERROR[code];
 }
 
 /**

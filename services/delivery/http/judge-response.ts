@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { type ErrorCode, type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
+import { type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
 import { type EndpointResponse, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
@@ -43,10 +43,10 @@ export function judgeResponse(
   const { durationMs, phases } = result;
   const { id: url, origin } = target;
   if (!result.ok) {
-    const outcome = classifyError(result.error.code);
+    const { outcome, signal } = classifyError(result.error.code);
     const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, error: result.error };
-    const signal: Signal = result.stoodStill ? { kind: 'withdrawn' } : errorSignal(result.error.code, outcome);
-    return { attempt, outcome, retryAfterMs: undefined, signal };
+    const kind = result.stoodStill ? 'withdrawn' : signal;
+    return { attempt, outcome, retryAfterMs: undefined, signal: { kind } };
   }
   const { answer } = result;
   const { status } = answer;
@@ -66,12 +66,6 @@ export function judgeUnusable(target: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const attempt: UrlAttempt = { url: target.id, origin: target.origin, outcome: 'rejected', durationMs: 0, error };
   return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
-}
-
-/** With a forbidden address or an invalid URL nothing was sent, so the endpoint is not to blame. */
-function errorSignal(code: ErrorCode, outcome: Outcome): Signal {
-  if (code === 'timeout') return { kind: 'timeout' };
-  return { kind: outcome === 'retry' ? 'failed' : 'withdrawn' };
 }
 
 function statusSignal(status: number, retryAfterMs: number | undefined): Signal {

@@ -1,4 +1,4 @@
-import { type ErrorCode, type Outcome } from '../../../shared/model/attempt-events';
+import { type UrlErrorCode, type Outcome } from '../../../shared/model/attempt-events';
 import {
   classifyError,
   classifyStatus,
@@ -25,7 +25,7 @@ describe('a response', () => {
   );
 });
 
-test.each<[ErrorCode, Outcome]>([
+test.each<[UrlErrorCode, Outcome]>([
   ['timeout', 'retry'],
   ['dns', 'retry'],
   ['connection', 'retry'],
@@ -33,7 +33,7 @@ test.each<[ErrorCode, Outcome]>([
   ['forbidden_address', 'rejected'],
   ['invalid_url', 'rejected'],
   ['status', 'retry'],
-])('the error %s has the outcome %s', (code, outcome) => expect(classifyError(code)).toBe(outcome));
+])('the error %s has the outcome %s', (code, outcome) => expect(classifyError(code).outcome).toBe(outcome));
 
 describe('Retry-After', () => {
   const NOW = Date.parse('2026-11-21T12:00:00.000Z');

@@ -1,6 +1,6 @@
 import { judgeResponse, secretTexts } from '../../../../services/delivery/http/judge-response';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
-import { type ErrorCode } from '../../../../shared/model/attempt-events';
+import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 
 const TARGET = {
   ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
@@ -33,7 +33,7 @@ describe('the signal of a result', () => {
     expect(judgeResponse(TARGET, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
   });
 
-  test.each<[ErrorCode, string]>([
+  test.each<[UrlErrorCode, string]>([
     ['timeout', 'timeout'],
     ['dns', 'failed'],
     ['connection', 'failed'],
@@ -45,7 +45,7 @@ describe('the signal of a result', () => {
     expect(judgeResponse(TARGET, result, CONTEXT).signal).toEqual({ kind });
   });
 
-  test.each<ErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
+  test.each<UrlErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
     'the error %s during a standstill says nothing about the endpoint',
     (code) => {
       const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
