@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { backoff, sleep, withTimeout } from '../../shared/service/async';
 import { type PreparedSecrets, signHeaders } from '../../shared/model/sign';
+import { addOwnHeaders } from '../../shared/model/webhook-request';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { reasonOf } from '../connect/api';
 import { type Forward } from './choose-events';
@@ -131,20 +132,14 @@ export class Forwarder {
   #post({ id, body }: Forward): Promise<{ status?: number; broke?: string }> {
     const { target, secrets, headers, timeoutMs } = this.options;
     const nowMs = Date.now();
+    // The delivery's own trace is unknown here.
+    const own = pairs(addOwnHeaders([], newTraceparent()));
     const signed = pairs(signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }));
     return new Promise((resolve) => {
       const post = (target.protocol === 'https:' ? tlsRequest : request)(target, {
         method: 'POST',
         agent: this.#agent,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'Waypost/1.0',
-          // The delivery's own trace is unknown here.
-          traceparent: newTraceparent(),
-          ...headers,
-          ...signed,
-          'content-length': body.length,
-        },
+        headers: { ...own, ...headers, ...signed, 'content-length': body.length },
       });
       const timer = setTimeout(() => {
         resolve({});
@@ -165,7 +160,7 @@ export class Forwarder {
   }
 }
 
-/** Turns the flat list of signHeaders (name, value, name, …) into an object. */
+/** Turns a flat list of headers (name, value, name, …) into an object. */
 function pairs(flat: string[]): Record<string, string> {
   return Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? '']),

@@ -2,6 +2,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Delivery } from '../../shared/model/delivery';
 import { signHeaders } from '../../shared/model/sign';
+import { addOwnHeaders } from '../../shared/model/webhook-request';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { type NotTried } from './admission';
 import { type Clock } from './clock';
@@ -123,7 +124,6 @@ function buildRequest(input: {
   const { delivery, body, destination, target, nowMs, traceparent } = input;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
-  headers.push('content-type', 'application/json', 'user-agent', 'Waypost/1.0');
-  headers.push('traceparent', traceparent, ...target.staticHeaders);
+  addOwnHeaders(headers, traceparent).push(...target.staticHeaders);
   return { origin: target.origin, path: target.path, headers, body };
 }

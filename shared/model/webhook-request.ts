@@ -1,4 +1,30 @@
-/** Checks the parts of a webhook's request that a customer sets: its URL and its static headers. */
+/**
+ * Lists the headers that Waypost sets on the POST of a webhook, and checks the parts that a customer sets: its URL and
+ * its static headers. No static header may have the name of one of Waypost's.
+ */
+
+/** The headers with the same value on every POST. */
+export const FIXED_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0' } as const;
+/** Absent if the destination has no secret. */
+export const SIGNATURE_HEADERS: readonly string[] = ['x-signature', 'webhook-signature'];
+/** The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set them. */
+export const OWN_HEADERS: readonly string[] = [
+  ...Object.keys(FIXED_HEADERS),
+  'webhook-id',
+  'webhook-timestamp',
+  'traceparent',
+  ...SIGNATURE_HEADERS,
+];
+
+/**
+ * Adds Waypost's headers other than those of `signHeaders`.
+ * @param headers alternating names and values, changed in place
+ */
+export function addOwnHeaders(headers: string[], traceparent: string): string[] {
+  headers.push('content-type', FIXED_HEADERS['content-type'], 'user-agent', FIXED_HEADERS['user-agent']);
+  headers.push('traceparent', traceparent);
+  return headers;
+}
 
 const MAX_URL_CHARACTERS = 2_048;
 const MAX_HOST_CHARACTERS = 253;
@@ -56,7 +82,7 @@ const FRAMING = 'is controlled by the HTTP connection';
 
 /** Lower-case name → reason of refusal. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ...['content-type', 'user-agent', 'traceparent', 'tracestate', 'x-signature'].map((name) => [name, OURS] as const),
+  ...[...OWN_HEADERS, 'tracestate'].map((name) => [name, OURS] as const),
   ...[
     'host',
     'content-length',

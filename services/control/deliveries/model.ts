@@ -1,5 +1,6 @@
 import { type Query } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
+import { FIXED_HEADERS, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
 import { type DeliveryRow, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
 
@@ -72,14 +73,14 @@ const MASKED = '***';
  * Returns the headers of a request by the destination's current settings. Secrets and values of the moment are masked.
  */
 function requestHeaders(row: DeliveryRow, destination: Destination | undefined) {
-  const always = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0', 'webhook-id': row.id };
-  const signed = destination?.secrets ? { 'x-signature': MASKED, 'webhook-signature': MASKED } : {};
+  const names = OWN_HEADERS.filter((name) => destination?.secrets || !SIGNATURE_HEADERS.includes(name));
+  const known = { ...fromEntries(names.map((name) => [name, MASKED])), ...FIXED_HEADERS, 'webhook-id': row.id };
   return (webhookId: string) => {
     const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
     const own = Object.keys(webhook?.headers ?? {}).map((name) => [name.toLowerCase(), MASKED]);
     return {
       rebuilt: true as const,
-      headers: { ...always, 'webhook-timestamp': MASKED, traceparent: MASKED, ...signed, ...fromEntries(own) },
+      headers: { ...known, ...fromEntries(own) },
     };
   };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { checkWebhookUrl, checkStaticHeaders } from '../../../shared/model/webhook-request';
+import { prepareSecrets, signHeaders } from '../../../shared/model/sign';
+import { addOwnHeaders, checkWebhookUrl, checkStaticHeaders, OWN_HEADERS } from '../../../shared/model/webhook-request';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
 
@@ -76,6 +77,24 @@ describe('the check of a webhook URL', () => {
       ),
     );
   });
+});
+
+test("a POST has Waypost's headers, and no static header may have the name of one", () => {
+  const signing = { id: 'dlv_1', timestampS: 1_700_000_000, body: Buffer.from('{}'), nowMs: 0 };
+  const headers = addOwnHeaders(signHeaders({ ...signing, secrets: prepareSecrets({ current: 'key' }) }), '00-trace');
+  const pairs = Array.from({ length: headers.length / 2 }, (_, i) => headers.slice(2 * i, 2 * i + 2));
+  expect(pairs).toEqual([
+    ['webhook-id', 'dlv_1'],
+    ['webhook-timestamp', '1700000000'],
+    ['X-Signature', expect.stringMatching(/^[0-9a-f]{40}$/)],
+    ['webhook-signature', expect.stringMatching(/^v1,/)],
+    ['content-type', 'application/json'],
+    ['user-agent', 'Waypost/1.0'],
+    ['traceparent', '00-trace'],
+  ]);
+  const sent = pairs.map(([name = '']) => name.toLowerCase());
+  expect([...OWN_HEADERS].sort()).toEqual(sent.sort());
+  for (const name of sent) expect(checkStaticHeaders({ [name]: 'v' })).toMatchObject([{ name }]);
 });
 
 const names = (headers: Record<string, unknown>) => checkStaticHeaders(headers).map((p) => p.name);
