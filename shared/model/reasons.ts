@@ -7,7 +7,7 @@
 export const REPLAYED = 'replayed';
 
 /** Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`. */
-export const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after'] as const;
+const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after'] as const;
 /** Waits after a failed attempt. */
 export const RETRY_REASONS = ['backoff', 'retry_after'] as const;
 /** Waits without an attempt. */
@@ -27,7 +27,7 @@ export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted'] as
 export type EndpointWait = (typeof ENDPOINT_WAITS)[number];
 export type RetryReason = (typeof RETRY_REASONS)[number];
 export type DivertReason = (typeof DIVERT_REASONS)[number];
-export type WaitReason = (typeof WAIT_REASONS)[number];
+type WaitReason = (typeof WAIT_REASONS)[number];
 export type DeadReason = (typeof DEAD_REASONS)[number];
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 export type Reason = WaitReason | DeadReason | CancelReason;
