@@ -18,7 +18,7 @@ const RESTORE_RETRY_MS = 200;
 
 /** Commands to the current consumer; topics have their full names. */
 export interface ConsumerCommands {
-  seek(place: TopicPartition, offset: number): void;
+  seek(place: TopicPartition, offset: number): unknown;
   pause(places: readonly TopicPartition[]): unknown;
   resume(places: readonly TopicPartition[]): unknown;
 }

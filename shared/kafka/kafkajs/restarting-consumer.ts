@@ -44,7 +44,8 @@ export class RestartingConsumer {
   commands(isJoined: () => boolean): ConsumerCommands {
     const byTopic = ({ topic, number }: TopicPartition) => ({ topic, partitions: [number] });
     return {
-      seek: ({ topic, number }, offset) => this.#current.seek({ topic, partition: number, offset: String(offset) }),
+      seek: ({ topic, number }, offset) =>
+        isJoined() && this.#current.seek({ topic, partition: number, offset: String(offset) }),
       pause: (places) => isJoined() && this.#current.pause(places.map(byTopic)),
       resume: (places) => isJoined() && this.#current.resume(places.map(byTopic)),
     };

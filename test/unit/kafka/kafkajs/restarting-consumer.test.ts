@@ -1,4 +1,4 @@
-import { type Consumer } from 'kafkajs';
+import { type Consumer, Kafka } from 'kafkajs';
 import { RestartingConsumer } from '../../../../shared/kafka/kafkajs/restarting-consumer';
 import { createLog } from '../../../../shared/telemetry/log';
 
@@ -63,6 +63,17 @@ async function setUp() {
   expect(made).toHaveLength(2);
   return { restarting, made, replacement: made[1]! };
 }
+
+test('a replacement that has not joined its group yet gets no commands, which would throw', () => {
+  const replacement = new Kafka({ brokers: ['127.0.0.1:1'] }).consumer({ groupId: 'g' });
+  const restarting = new RestartingConsumer({
+    ...{ make: () => replacement, live: () => Promise.resolve(), onCrash: () => undefined },
+    log: createLog('test', 'silent'),
+  });
+  const place = { topic: 't', number: 0 };
+  const commands = restarting.commands(() => false);
+  expect(() => [commands.seek(place, 5), commands.pause([place]), commands.resume([place])]).not.toThrow();
+});
 
 describe('the stop of a consumer that is being replaced', () => {
   beforeEach(() => jest.useFakeTimers());
