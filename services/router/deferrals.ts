@@ -4,10 +4,10 @@ import { logThrottle } from '../../shared/service/throttle';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
- * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source whose last `config`
- * record this process cannot read, or with such a destination, and messages beyond the bound while `config` is behind. Their offsets stay open, so
- * that no record is lost, and the partition continues with other sources. The router reads them again as soon as it can
- * decide them.
+ * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source that it cannot
+ * read, or that is connected to a destination that it cannot read, and messages beyond the bound while `config` is
+ * behind. Their offsets stay open, so that no record is lost, and the partition continues with other sources. The router
+ * reads them again as soon as it can decide them.
  */
 
 /** The reason why a message cannot be decided. */
@@ -17,7 +17,7 @@ const LOG_EVERY_MS = 60_000;
 const MAX_LOGGED_SOURCES = 100;
 
 interface Options {
-  config: Pick<ConfigReader, 'isUnreadable' | 'unreadableDestinationsOf' | 'onComplete'>;
+  config: Pick<ConfigReader, 'source' | 'isUnreadable' | 'unreadableDestinationsOf' | 'onComplete'>;
   log: Log;
   onDecidable: () => void;
 }
@@ -55,7 +55,9 @@ export class Deferrals {
     if (this.#behind && this.hasRoom()) return true;
     const { config } = this.options;
     for (const id of this.#unreadable) {
-      if (!config.isUnreadable('source', id) && config.unreadableDestinationsOf(id).length === 0) return true;
+      if (config.isUnreadable('source', id)) continue;
+      // Messages of a deleted or disabled source are dropped, whatever its destinations are.
+      if (config.unreadableDestinationsOf(id).length === 0 || !config.source(id)?.data.enabled) return true;
     }
     return false;
   }

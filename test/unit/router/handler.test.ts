@@ -412,6 +412,24 @@ describe('Router', () => {
       expect(state.decidable).toBe(1);
     });
 
+    test.each<[string, Source | undefined]>([
+      ['deleted', undefined],
+      ['disabled', { ...source, enabled: false }],
+    ])('a message deferred for an unreadable destination is dropped after its source is %s', (_, after) => {
+      const { give, done, deferred, sources, unreadable, config, state } = aRouter();
+      unreadable.add('d2');
+      give(1);
+      config.readToEnd();
+      expect([deferred, done, state.decidable]).toEqual([[1], [], 0]);
+      if (after) sources.set('s1', after);
+      else sources.delete('s1');
+      config.readToEnd(1);
+      expect(state.decidable).toBe(1);
+      give(1);
+      config.readToEnd(2);
+      expect([deferred, done]).toEqual([[1], [1]]);
+    });
+
     test('a message without a destination is dropped although the last record of its source cannot be read', () => {
       const { give, done, destinations, unreadable, config } = aRouter();
       destinations.clear();
