@@ -79,7 +79,8 @@ export class ConfigState implements ConfigView {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
-      this.#unreadable.set(key, [...sourcesIn(value), ...this.#sourcesOf(key)]);
+      const named = sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE;
+      this.#unreadable.set(key, [...named, ...this.#sourcesOf(key)]);
       // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#held.has(key)) this.#unsettled.add(key);
       return parsed;
@@ -232,12 +233,12 @@ function parse(key: string, value: string): Parsed {
 
 const connected = z.object({ data: z.object({ sources: z.array(z.string()) }) });
 
-/** Returns the sources that an unreadable record names where a destination has them. */
-function sourcesIn(value: string): readonly string[] {
+/** Returns the sources that an unreadable record names where a destination has them; undefined if it names none there. */
+function sourcesIn(value: string): readonly string[] | undefined {
   try {
-    return connected.safeParse(JSON.parse(value)).data?.data.sources ?? NONE;
+    return connected.safeParse(JSON.parse(value)).data?.data.sources;
   } catch {
-    return NONE;
+    return undefined;
   }
 }
 

@@ -64,8 +64,8 @@ export function applyRecord({ changes, record, nowMs, wanted, pass }: Applicatio
     }
     case 'delete': {
       const profile = changes.get(user);
-      const { remaining } = splitProfile(context, profile, wanted, pass);
-      if (profile) changes.set(user, pass === undefined ? null : remaining);
+      if (profile)
+        changes.set(user, pass === undefined ? null : splitProfile(context, profile, wanted, pass).remaining);
       return;
     }
     case 'merge': {

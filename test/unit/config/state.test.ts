@@ -134,6 +134,13 @@ describe('a record that only a newer Waypost can read', () => {
     expect([asked(), state.unreadable]).toEqual([[[], [], []], 0]);
   });
 
+  it('keeps its sources if a later unreadable record names none', () => {
+    const state = new ConfigState();
+    state.apply('destination:d', '{"format":1,"kind":"destination","id":"d","data":{"sources":["t"],"webhooks":7}}');
+    state.apply('destination:d', '{"format":1,');
+    expect(state.unreadableDestinationsOf('t')).toEqual(['d']);
+  });
+
   it('connects its destination to no source if none is readable', () => {
     const state = new ConfigState();
     state.apply('destination:d', '{"format":1,');
