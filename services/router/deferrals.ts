@@ -56,7 +56,7 @@ export class Deferrals {
     const { config } = this.options;
     for (const id of this.#unreadable) {
       if (config.isUnreadable('source', id)) continue;
-      // Messages of a deleted or disabled source are dropped, whatever its destinations are.
+      // The router drops messages of a deleted or disabled source; its destinations do not matter.
       if (config.unreadableDestinationsOf(id).length === 0 || !config.source(id)?.data.enabled) return true;
     }
     return false;
