@@ -24,6 +24,9 @@ import { BlockedPartitions, TopicTable } from './topic-queues';
  * refuse delays no other.
  */
 
+/** Node cuts the delay of a timer to whole ms. Without this, each linger would wait for a second timer. */
+const TIMER_EARLY_MS = 1;
+
 export class RecordAccumulator {
   readonly #topics = new TopicTable();
   /** queues with records that are not in flight */
@@ -114,7 +117,7 @@ export class RecordAccumulator {
         continue;
       }
       const freeAt = this.#slots.freeAt(queue, this.#isPlenty);
-      if (freeAt > now) {
+      if (freeAt - now >= TIMER_EARLY_MS) {
         wakeAt = Math.min(wakeAt, freeAt);
         continue;
       }

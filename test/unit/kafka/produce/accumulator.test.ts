@@ -54,6 +54,17 @@ describe('the answer to a request', () => {
     expect(sent(accumulator, 51).map((each) => [each.spare, ...shown(each)])).toEqual([[true, '2:a,b,c']]);
   });
 
+  test('a lingering request starts when the timer of Node fires, which may be up to 1 ms early', () => {
+    const { accumulator, put } = start({ lingerMs: 8 });
+    put('a', { partition: 0 });
+    const [request] = sent(accumulator, 10);
+    accumulator.answered(request!, [OK], 12);
+    put('b', { partition: 0 });
+    expect(accumulator.next(12)).toMatchObject({ requests: [], wakeAt: 18 });
+    expect(accumulator.next(17)).toMatchObject({ requests: [], wakeAt: 18 });
+    expect(sent(accumulator, 17.1).map(shown)).toEqual([['0:b']]);
+  });
+
   test('a refused record among several is isolated by halving, and only that record is returned', () => {
     const { accumulator, put } = start();
     for (const value of ['a', 'large', 'b', 'c']) put(value, { partition: 0 });
