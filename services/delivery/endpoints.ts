@@ -3,7 +3,7 @@ import { type Encryptor } from '../../shared/config/encryption';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
-import { checkStaticHeaders, checkWebhookUrl } from '../../shared/model/webhook-request';
+import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
 import { secretTexts } from './http/judge-response';
 
@@ -92,6 +92,7 @@ export class Endpoints {
     const targets = destination.webhooks.map((webhook) => targetOf(destination, webhook, open));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     if (why === undefined) {
+      this.#reportIgnored(destination);
       return {
         kind: 'open',
         version,
@@ -100,6 +101,12 @@ export class Endpoints {
     }
     this.log.error({ destination: id, reason: why }, 'destination.undecryptable');
     return { kind: 'sealed', version, why };
+  }
+
+  /** Logs the stored headers that are not sent, because Waypost sets headers with these names itself. */
+  #reportIgnored({ id, webhooks }: Destination): void {
+    const ignored = webhooks.flatMap(({ headers }) => Object.keys(headers).filter(isOwnHeader));
+    if (ignored.length > 0) this.log.warn({ destination: id, names: [...new Set(ignored)] }, 'headers.ignored');
   }
 }
 
@@ -110,7 +117,8 @@ function targetOf(destination: Destination, webhook: EncryptedWebhook, open: Ope
   const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
-  const headers = Object.fromEntries(Object.entries(webhook.headers).map(([name, value]) => [name, open(value)]));
+  const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
+  const headers = Object.fromEntries(sendable.map(([name, value]) => [name, open(value)]));
   const base = {
     id: webhook.id,
     hash,

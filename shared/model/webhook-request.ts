@@ -1,6 +1,7 @@
 /**
  * Lists the headers that Waypost sets on the POST of a webhook, and checks the parts that a customer sets: its URL and
- * its static headers. No static header may have the name of one of Waypost's.
+ * its static headers. The API refuses a static header with the name of one of Waypost's. Delivery leaves it out if it
+ * was stored before the name was reserved.
  */
 
 /** The headers with the same value on every POST. */
@@ -102,6 +103,11 @@ const REFUSED_PREFIXES = [
   ['webhook-', OURS],
 ] as const;
 
+/** Says whether the name is reserved for a header that Waypost sets. */
+export function isOwnHeader(name: string): boolean {
+  return refusal(name.toLowerCase()) === OURS;
+}
+
 /**
  * Checks all static headers of one webhook, when they are set and again when they are sent, so that no customer can forge a
  * signature, split a request or change its framing.
@@ -126,6 +132,10 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
 
 function nameProblem(name: string, lower: string): string | undefined {
   if (!TOKEN.test(name)) return 'is not a valid header name';
+  return refusal(lower);
+}
+
+function refusal(lower: string): string | undefined {
   return REFUSED.get(lower) ?? REFUSED_PREFIXES.find(([prefix]) => lower.startsWith(prefix))?.[1];
 }
 

@@ -1,6 +1,6 @@
 import { type Query } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
-import { FIXED_HEADERS, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
+import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
 import { type DeliveryRow, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
 
@@ -77,10 +77,11 @@ function requestHeaders(row: DeliveryRow, destination: Destination | undefined) 
   const known = { ...fromEntries(names.map((name) => [name, MASKED])), ...FIXED_HEADERS, 'webhook-id': row.id };
   return (webhookId: string) => {
     const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
-    const own = Object.keys(webhook?.headers ?? {}).map((name) => [name.toLowerCase(), MASKED]);
+    const names = Object.keys(webhook?.headers ?? {}).filter((name) => !isOwnHeader(name));
+    const own = fromEntries(names.map((name) => [name.toLowerCase(), MASKED]));
     return {
       rebuilt: true as const,
-      headers: { ...known, ...fromEntries(own) },
+      headers: { ...known, ...own },
     };
   };
 }

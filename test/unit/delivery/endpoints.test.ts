@@ -12,8 +12,10 @@ const OURS = createEncryptor([randomBytes(32)]);
 const OTHERS = createEncryptor([randomBytes(32)]);
 const AT = '2026-01-01T00:00:00.000Z';
 
-function aDestination(by: { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string }): Destination {
-  const { url = OURS, header = OURS, secret = OURS, owner = ID } = by;
+type Change = { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string; name?: string };
+
+function aDestination(by: Change): Destination {
+  const { url = OURS, header = OURS, secret = OURS, owner = ID, name = 'X-Team' } = by;
   return {
     ...{ id: ID, name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
     ...{ createdAt: AT, updatedAt: AT },
@@ -22,7 +24,7 @@ function aDestination(by: { url?: Encryptor; header?: Encryptor; secret?: Encryp
         id: 'wh_1',
         url: url.encrypt('https://shop.example/in?token=t', owner),
         origin: 'https://shop.example',
-        headers: { 'X-Team': header.encrypt('a b', owner) },
+        headers: { [name]: header.encrypt('a b', owner), 'X-Other': header.encrypt('c', owner) },
       },
     ],
     secrets: { current: secret.encrypt('shared', owner) },
@@ -52,7 +54,9 @@ test('a destination encrypted with our key has URL, headers and signing secret',
   expect(lookupOf(aDestination({})).lookup()).toMatchObject({
     kind: 'open',
     destination: {
-      targets: [{ origin: 'https://shop.example', path: '/in?token=t', staticHeaders: ['X-Team', 'a b'] }],
+      targets: [
+        { origin: 'https://shop.example', path: '/in?token=t', staticHeaders: ['X-Team', 'a b', 'X-Other', 'c'] },
+      ],
       secrets: { previous: undefined },
     },
   });
@@ -83,3 +87,17 @@ test('a destination with an unreadable record is neither used as it was nor take
   damage();
   expect(lookup()).toEqual({ kind: 'unreadable' });
 });
+
+test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
+  'a stored static header %s, whose name Waypost reserves, is left out and logged once for each version',
+  (name) => {
+    const { lookup, logged } = lookupOf(aDestination({ name }), aDestination({ name }));
+    const sent = { kind: 'open', destination: { targets: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] } };
+    expect([lookup(1), lookup(1), lookup(2)]).toMatchObject([sent, sent, sent]);
+    expect(lookup(2)).not.toMatchObject({ destination: { targets: [{ problem: expect.anything() }] } });
+    expect(logged.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),
+      expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),
+    ]);
+  },
+);

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { createEncryptor } from '../../../shared/config/encryption';
+import { type ConfigView } from '../../../shared/config/types';
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { AppError } from '../../../shared/service/errors';
@@ -8,7 +11,7 @@ import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { circuitRecord } from '../../../services/delivery/outcome';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
-import { type OpenDestination, type Target } from '../../../services/delivery/endpoints';
+import { Endpoints, type OpenDestination, type Target } from '../../../services/delivery/endpoints';
 import { systemClock } from '../../../services/delivery/clock';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
@@ -25,7 +28,7 @@ class Story {
   readonly producer = recordingProducer();
   /** records given to the producer for parked deliveries */
   readonly unhurried: OutRecord[] = [];
-  readonly sent: { path: string; at: number }[] = [];
+  readonly sent: { path: string; at: number; headers: readonly string[] }[] = [];
   readonly done: number[] = [];
   readonly released: number[] = [];
   /** number of records that can still be handed back to the next owner */
@@ -126,7 +129,7 @@ class Story {
   }
 
   #send({ path, ...rest }: SendRequest, done: (result: SendResult) => void): void {
-    this.sent.push({ path, at: Date.now() - START });
+    this.sent.push({ path, at: Date.now() - START, headers: rest.headers });
     const said = this.answers({ path, ...rest });
     if (this.patient) this.open.push({ path, answer: done });
     else queueMicrotask(() => done(resultOf(said)));
@@ -142,6 +145,22 @@ function target(path: string): Target {
     ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
     ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
   };
+}
+
+/** Returns a destination as delivery resolves it from a `config` entry with these static headers. */
+function resolved(headers: Record<string, string>): OpenDestination {
+  const encryptor = createEncryptor([randomBytes(32)]);
+  const at = new Date(START).toISOString();
+  const encrypted = Object.entries(headers).map(([name, value]) => [name, encryptor.encrypt(value, 'dst')]);
+  const webhook = { id: 'whk/a', url: encryptor.encrypt('https://a.example/a', 'dst'), origin: 'https://a.example' };
+  const data = {
+    ...{ id: 'dst', name: 'A destination', type: 'webhooks', enabled: true, paused: false, sources: ['s'] },
+    ...{ createdAt: at, updatedAt: at, webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }] },
+  };
+  const config = { destination: () => ({ version: 1, data }), isUnreadable: () => false } as unknown as ConfigView;
+  const lookup = new Endpoints(config, encryptor, createLog('test', 'silent')).lookup('dst');
+  if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);
+  return lookup.destination;
 }
 
 function aDelivery(change: Partial<Delivery>): Delivery {
@@ -180,6 +199,19 @@ afterEach(() => {
 
 /** Returns the times of a delivery whose window has just ended. */
 const late = () => ({ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 });
+
+test("a delivery to a destination that stores a header with the name of one of Waypost's is sent with Waypost's", async () => {
+  story = new Story([]);
+  story.destination = resolved({ TraceParent: 'theirs', 'X-Team': 'a b' });
+  await story.take();
+  expect(story.events('attempt')).toMatchObject([{ outcome: 'delivered' }]);
+  const { headers } = story.sent[0]!;
+  expect(headers.filter((_, i) => headers[i - (i % 2)]!.toLowerCase() === 'traceparent')).toEqual([
+    'traceparent',
+    expect.stringMatching(/^00-/),
+  ]);
+  expect(headers.slice(-2)).toEqual(['X-Team', 'a b']);
+});
 
 describe('a failing endpoint', () => {
   test('failures in a row open its circuit, and further deliveries are parked in ever longer tiers without attempts', async () => {
