@@ -141,13 +141,6 @@ async function makingOf({ config, kafka, now }: Deps, id: string, source: string
   };
 }
 
-/**
- * Repairs what an interrupted change of an audience or computed trait left (definition-entries.ts): deletes a source
- * without a definition, and creates the missing source of a definition, which could send nothing.
- *
- * A change in progress, also in another process, looks the same. So only leftovers older than `LEFT_FOR_MS` are
- * repaired.
- */
 export interface DefinitionRepairOptions {
   config: ConfigView;
   entries: ConfigEntries;
@@ -180,6 +173,13 @@ function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Left
   return [...sources, ...missing];
 }
 
+/**
+ * Repairs what an interrupted change of an audience or computed trait left: deletes a source without a definition, renames
+ * a source like its definition, and creates the missing source of a definition, which could send nothing.
+ *
+ * A change in progress, also in another process, looks the same. So only leftovers older than `LEFT_FOR_MS` are
+ * repaired.
+ */
 export class DefinitionRepair {
   /** when each leftover was first seen, ms since 1970 */
   #since = new Map<string, number>();

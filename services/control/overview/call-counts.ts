@@ -24,6 +24,14 @@ const SETTLED_MS = 10_000;
 /** Enough for the charts of a few people. Each entry is a number. */
 const MAX_KNOWN = 2_000;
 
+const REJECTED_KEPT_MS = retentionMs(REJECTED);
+const LIMITED_KEPT_MS = retentionMs(LIMITED);
+
+/** Returns how long Kafka keeps the records of a topic. The setting for windows affects neither topic that is counted. */
+function retentionMs(topic: string): number {
+  return topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === topic)?.retentionMs ?? 0;
+}
+
 export class CallCounts {
   readonly #kafka: Pick<Kafka, 'ranges'>;
   readonly #known = new Map<string, number>();
@@ -73,9 +81,6 @@ export class CallCounts {
   }
 }
 
-const REJECTED_KEPT_MS =
-  topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === REJECTED)?.retentionMs ?? 0;
-
 interface Positions {
   /** start of each step */
   times: readonly number[];
@@ -97,19 +102,16 @@ function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omi
 }
 
 /**
- * Counts the requests that ingest answered with 429: all of each minute, and those of the minute's most limited sources.
- * The whole topic is in memory in this form.
+ * Counts the requests that ingest refused with 429, for each minute: the total, and the counts of the most limited
+ * sources. These counts of the whole topic are in memory.
  */
 
 const MINUTE_MS = 60_000;
 /**
- * Sources counted by name in a minute, up to twice as many between two cuts. A day of 10,000 sources, the most that
+ * The most sources that are counted separately in a minute. A minute collects twice as many before it drops the smallest counts. A day of 10,000 sources, the most that
  * `config` holds, would take 1 GB; this takes 20 MB. A flood of requests comes from few sources.
  */
 const MOST_SOURCES = 100;
-
-const LIMITED_KEPT_MS =
-  topicSpecs({ retryDelaysMs: [], windowMs: 0 }).find(({ name }) => name === LIMITED)?.retentionMs ?? 0;
 
 interface Minute {
   total: number;
