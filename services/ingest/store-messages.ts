@@ -43,7 +43,7 @@ export function createStore(parts: StoreParts): Store {
   const { producer, log } = parts;
   // Kafka may still store the records after `waitMs`. The client sends them again with the same `messageId`, by which the
   // router drops the second copy.
-  const sendWithin = (records: OutRecord[], waitMs: number) => withDeadline(producer.send(records), waitMs);
+  const sendWithin = (records: OutRecord[], waitMs: number) => withDeadline(waitMs, producer.send(records));
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
       await sendWithin(records, waitMs);

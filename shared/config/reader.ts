@@ -174,6 +174,6 @@ export function singleFlight(look: (deadlineMs: number) => Promise<void>): (dead
   };
   return (deadlineMs) => {
     const mine = running ? (next ??= after(running)) : begin();
-    return withDeadline(mine, deadlineMs);
+    return withDeadline(deadlineMs, mine);
   };
 }

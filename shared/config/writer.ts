@@ -114,13 +114,9 @@ function createWrite(options: ConfigWriterOptions): Write {
     };
     const own = verdicts.next();
     try {
-      await withDeadline(
-        producer.send([
-          outRecord(key, record, { [WRITE_HEADER]: own.mark, ...(note !== undefined && { [NOTE_HEADER]: note }) }),
-        ]),
-        WRITE_DEADLINE_MS,
-      );
-      const verdict = await withDeadline(own.verdict, WRITE_DEADLINE_MS);
+      const headers = { [WRITE_HEADER]: own.mark, ...(note !== undefined && { [NOTE_HEADER]: note }) };
+      await withDeadline(WRITE_DEADLINE_MS, producer.send([outRecord(key, record, headers)]));
+      const verdict = await withDeadline(WRITE_DEADLINE_MS, own.verdict);
       if (verdict.kind !== 'applied') return { ok: false, reason: 'conflict' };
     } finally {
       own.forget();
@@ -136,7 +132,7 @@ function createWrite(options: ConfigWriterOptions): Write {
  */
 async function writeTombstone(key: string, { producer, log }: ConfigWriterOptions): Promise<void> {
   try {
-    await withDeadline(producer.send([tombstone(key)]), WRITE_DEADLINE_MS);
+    await withDeadline(WRITE_DEADLINE_MS, producer.send([tombstone(key)]));
   } catch (error) {
     log.warn({ key, reason: messageOf(error) }, 'config.tombstone_failed');
   }
@@ -149,7 +145,7 @@ async function repairCompaction({ config, producer, log, now }: ConfigWriterOpti
     const at = now().toISOString();
     const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
     const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
-    await withDeadline(producer.send([record]), WRITE_DEADLINE_MS);
+    await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
     log.info({ key }, 'config.repaired');
   }
   // The next turn must see the repaired versions. Otherwise it would replace an old version.

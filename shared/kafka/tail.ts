@@ -233,8 +233,8 @@ export class KafkaTail implements Tail {
     const until = performance.now() + deadlineMs;
     const askedAt = performance.now();
     const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
-    const ends = await withDeadline(look, deadlineMs);
-    while (!this.#places.hasReached(ends)) await withDeadline(this.#woken(), until - performance.now());
+    const ends = await withDeadline(deadlineMs, look);
+    while (!this.#places.hasReached(ends)) await withDeadline(until - performance.now(), this.#woken());
     this.#places.complete(ends, askedAt);
     this.#advance();
   }

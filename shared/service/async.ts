@@ -114,7 +114,7 @@ export function withTimeout(ms: number, work: Promise<unknown>): Promise<void> {
  * Waits for a response of Kafka, but at most `deadlineMs`; the work continues after that, and its failure is ignored.
  * @throws AppError `kafka_unavailable` if it takes longer; the error of the work
  */
-export function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+export function withDeadline<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   return settleWithin(deadlineMs, work, (_, reject) => {
     reject(new AppError('kafka_unavailable', `Kafka did not answer within ${deadlineMs} ms`, true));
   });

@@ -46,9 +46,9 @@ describe('pauses, limits and intervals', () => {
   });
 
   test('a deadline returns the result of the work, its error, or kafka_unavailable', async () => {
-    expect(await withDeadline(Promise.resolve(7), 100)).toBe(7);
-    await expect(withDeadline(Promise.reject(new Error('broken')), 100)).rejects.toThrow('broken');
-    const late = expect(withDeadline(never, 100)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
+    expect(await withDeadline(100, Promise.resolve(7))).toBe(7);
+    await expect(withDeadline(100, Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    const late = expect(withDeadline(100, never)).rejects.toMatchObject({ code: 'kafka_unavailable', retriable: true });
     await jest.advanceTimersByTimeAsync(100);
     await late;
   });
