@@ -62,7 +62,7 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
   };
 }
 
-/** /api/v1/about: what clients need to know about this installation. */
+/** Handles /api/v1/about: the facts about this installation that clients need. */
 function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
   return { 'GET /about': () => ({ ingest }) };
 }

@@ -26,7 +26,7 @@ export function pageOfEntries<T extends { data: { id: string } }, V>(
 
 /**
  * Returns a page of a list.
- * @param found from the first item of the page; one more than the limit shows that there is a next page
+ * @param found the page's items, in order, read with a limit of one more. The extra item means that a next page exists
  */
 export function pageOf<T, V>(
   found: readonly T[],
@@ -46,7 +46,7 @@ interface Cursor {
 
 /**
  * Reads a page of a list in the database, ordered by time and id.
- * @throws Problem `invalid_fields` for an `after` that is no cursor
+ * @throws Problem `invalid_fields` for an `after` that is not a cursor
  */
 export async function readPage<T, V>(
   { limit, after }: PageQuery,

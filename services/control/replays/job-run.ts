@@ -35,7 +35,7 @@ export interface ReplayDeps {
   config: Pick<ConfigView, 'source' | 'destination'>;
   windowMs: number;
   now: () => Date;
-  /** ms by a monotonic clock, which goes on while the process is stopped */
+  /** ms of a monotonic clock that includes the time while the process is stopped */
   steadyMs: () => number;
   log: Log;
 }

@@ -125,8 +125,8 @@ const DROPPED = new Error('the connection is no longer of use');
 
 /**
  * The connections to one origin: one undici Client each, which serves one request at a time and is returned after its
- * response. (undici's Pool searches all of its clients for a free one, and prefers one that did not just answer: it held
- * twice as many sockets as requests. docs/design/decisions/0010-client-per-connection.md)
+ * response. (undici's Pool searches all of its clients for a free one, and prefers a client other than the last used. It
+ * kept twice as many sockets open as it had requests. docs/design/decisions/0010-client-per-connection.md)
  */
 class ConnectionPool {
   /** most recently used last, and taken first */
