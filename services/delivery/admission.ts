@@ -2,7 +2,7 @@ import { type Delivery } from '../../shared/model/delivery';
 import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
 import { type CancelReason, type DeadReason, type DivertReason, isEndpointWait } from '../../shared/model/reasons';
 import { type Refusal } from './lanes/types';
-import { type Lookup, type OpenLookup, type Target } from './endpoints';
+import { type Lookup, type OpenLookup, type Endpoint } from './destinations';
 
 /** Decides what happens to a delivery that was just read, before any lane is asked. */
 
@@ -14,7 +14,7 @@ export interface Admitted {
   /** the version of its destination that admitted it */
   lookup: OpenLookup;
   /** its URLs that have not rejected the delivery, at least one */
-  open: Target[];
+  open: Endpoint[];
 }
 
 /** A step of a delivery that ends without an attempt. */
@@ -52,7 +52,7 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
   const { nowMs, tiersMs, windowMs } = timing;
   if (!destination.enabled && !delivery.test) return { kind: 'cancelled', reason: 'destination_disabled' };
 
-  const open = destination.targets.filter((target) => !delivery.closed.includes(target.hash));
+  const open = destination.endpoints.filter((endpoint) => !delivery.closed.includes(endpoint.hash));
   if (open.length === 0) return { kind: 'dead', reason: 'rejected' };
   if (delivery.test) return { kind: 'try', lookup, open };
 

@@ -2,7 +2,7 @@ import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { type Admitted, divert, type NotTried, readmit, type Timing } from './admission';
 import { type Clock, systemClock } from './clock';
-import { type Endpoints, type Target } from './endpoints';
+import { type Destinations, type Endpoint } from './destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse, ResponseBudget } from './http/judge-response';
 import { type LaneRegistry } from './lanes/registry';
 import { type Refusal, type Signal } from './lanes/types';
@@ -16,7 +16,7 @@ export interface OpenDelivery extends DeliveryInHand {
 }
 
 export interface AttemptOptions {
-  targets: Pick<Endpoints, 'lookup'>;
+  destinations: Pick<Destinations, 'lookup'>;
   lanes: LaneRegistry;
   sender: RequestContext['sender'];
   tiersMs: number[];
@@ -92,37 +92,37 @@ export class Attempt implements RequestOwner {
   start(): void {
     // Keeps the attempt open until all URLs have been offered, even if lanes refuse the first ones.
     this.#pending++;
-    for (const target of this.admitted.open) {
-      if (target.problem === undefined) this.#offer(target);
-      else this.#note(target, judgeUnusable(target, target.problem));
+    for (const endpoint of this.admitted.open) {
+      if (endpoint.problem === undefined) this.#offer(endpoint);
+      else this.#note(endpoint, judgeUnusable(endpoint, endpoint.problem));
     }
     this.#pending--;
     this.#endIfOver();
   }
 
-  permit(target: Target): Permit | NotTried | undefined {
+  permit(endpoint: Endpoint): Permit | NotTried | undefined {
     const { held, context } = this;
     if (held.record.isRevoking) return undefined;
-    const lookup = context.options.targets.lookup(held.delivery.destinationId);
+    const lookup = context.options.destinations.lookup(held.delivery.destinationId);
     const admission = readmit(this.admitted, held.delivery, lookup, context.timing());
     if (admission.kind !== 'try') return admission;
     const { destination } = admission.lookup;
-    if (admission === this.admitted) return { destination, target };
-    const current = admission.open.find(({ hash }) => hash === target.hash);
-    return current && { destination, target: current };
+    if (admission === this.admitted) return { destination, endpoint };
+    const current = admission.open.find(({ hash }) => hash === endpoint.hash);
+    return current && { destination, endpoint: current };
   }
 
-  ended({ target, traceparent, result }: EndedRequest): Signal {
+  ended({ endpoint, traceparent, result }: EndedRequest): Signal {
     const { held, context } = this;
     const timing = context.timing();
     const keep = (bytes: number) => context.responses.take(held.delivery.destinationId, bytes, timing.nowMs);
-    const judged = judgeResponse(target, result, { nowMs: timing.nowMs, keep });
-    answered(held, target, judged.attempt, traceparent);
+    const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
+    answered(held, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
     else {
-      this.#note(target, judged);
+      this.#note(endpoint, judged);
       if (judged.outcome === 'delivered' || this.#pending === 0) this.#end(timing);
     }
     return judged.signal;
@@ -134,17 +134,17 @@ export class Attempt implements RequestOwner {
     this.#endIfOver();
   }
 
-  #offer(target: Target): void {
-    const request = new UrlRequest(this.context, this, target, this.context.lanes.of(target));
+  #offer(endpoint: Endpoint): void {
+    const request = new UrlRequest(this.context, this, endpoint, this.context.lanes.of(endpoint));
     this.#requests.push(request);
     this.#pending++;
     request.offer();
   }
 
   /** Adds a result without ending the attempt (alone, for a URL that can never be sent to). */
-  #note(target: Target, { attempt, outcome, retryAfterMs }: JudgedResponse): void {
+  #note(endpoint: Endpoint, { attempt, outcome, retryAfterMs }: JudgedResponse): void {
     this.#urls.push(attempt);
-    if (outcome === 'rejected') this.#rejected.push(target.hash);
+    if (outcome === 'rejected') this.#rejected.push(endpoint.hash);
     if (retryAfterMs !== undefined) this.#retryAfterMs = Math.max(retryAfterMs, this.#retryAfterMs ?? 0);
   }
 

@@ -141,7 +141,7 @@ export class Deliverer {
    */
   #admit(held: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();
-    const lookup = this.options.targets.lookup(held.delivery.destinationId);
+    const lookup = this.options.destinations.lookup(held.delivery.destinationId);
     const admission = admit(held.delivery, lookup, timing);
     if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
     if (admission.kind === 'try') new Attempt(this.#attempts, held, admission).start();

@@ -15,7 +15,7 @@ import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { observeDelivery } from './metrics';
 import { circuitRecord } from './outcome';
 import { Sender } from './http/client';
-import { Endpoints } from './endpoints';
+import { Destinations } from './destinations';
 import { StallClock } from './clock';
 import { circuitTurned } from './telemetry';
 
@@ -58,7 +58,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   onStop(() => lanes.stop());
   const deliverer = new Deliverer({
     config,
-    targets: new Endpoints(config, encryptor, log),
+    destinations: new Destinations(config, encryptor, log),
     lanes,
     sender,
     producer,

@@ -177,8 +177,8 @@ export function lateEvent(held: DeliveryInHand, tried: AttemptResult, nowMs: num
 }
 
 /** Returns the event for a circuit that opened or closed. */
-export function circuitRecord({ target, state, why }: CircuitTransition, nowMs: number): OutRecord {
-  const { destinationId: destination, id: url, origin } = target;
+export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs: number): OutRecord {
+  const { destinationId: destination, id: url, origin } = endpoint;
   const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: isoTime(nowMs) };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }

@@ -6,7 +6,7 @@ import { addOwnHeaders } from '../../shared/model/webhook-request';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { type NotTried } from './admission';
 import { type Clock } from './clock';
-import { type OpenDestination, type Target } from './endpoints';
+import { type OpenDestination, type Endpoint } from './destinations';
 import { type SendRequest, type SendResult } from './http/exchange';
 import { type Lane } from './lanes/lane';
 import { type Job, type Refusal, type Signal } from './lanes/types';
@@ -14,13 +14,13 @@ import { type Job, type Refusal, type Signal } from './lanes/types';
 /** A URL that may be sent to now, as the configuration says now. */
 export interface Permit {
   destination: OpenDestination;
-  target: Target;
+  endpoint: Endpoint;
 }
 
 /** A request that has ended, with a response or without. */
 export interface EndedRequest {
   /** as it was sent: the configuration may have changed while the request waited in its lane */
-  target: Target;
+  endpoint: Endpoint;
   traceparent: string;
   result: SendResult;
 }
@@ -29,7 +29,7 @@ export interface EndedRequest {
 export interface RequestOwner {
   readonly held: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
   /** Returns the permit to send to this URL now; otherwise the decision against it, or undefined if another process may send. */
-  permit(target: Target): Permit | NotTried | undefined;
+  permit(endpoint: Endpoint): Permit | NotTried | undefined;
   /** @returns the signal for the lane of the request */
   ended(request: EndedRequest): Signal;
   /** The request was not sent: its lane refused it, or (without a refusal) it must not be sent any more. */
@@ -53,7 +53,7 @@ export class UrlRequest implements Job {
   constructor(
     private readonly context: RequestContext,
     private readonly owner: RequestOwner,
-    private readonly target: Target,
+    private readonly endpoint: Endpoint,
     private readonly lane: Lane,
   ) {
     const { delivery, body, record } = owner.held;
@@ -74,17 +74,17 @@ export class UrlRequest implements Job {
    * or switch-off since then must apply.
    */
   start(): void {
-    const permit = this.owner.permit(this.target);
-    if (!permit || !('target' in permit)) {
+    const permit = this.owner.permit(this.endpoint);
+    if (!permit || !('endpoint' in permit)) {
       this.#withdraw(permit);
       return;
     }
-    const { target } = permit;
+    const { endpoint } = permit;
     const { delivery, body } = this.owner.held;
     const traceparent = childTraceparent(delivery.traceparent);
     const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
     this.context.sender.send(request, (result) => {
-      this.#free(this.owner.ended({ target, traceparent, result }));
+      this.#free(this.owner.ended({ endpoint, traceparent, result }));
     });
   }
 
@@ -117,13 +117,13 @@ function buildRequest(input: {
   delivery: Delivery;
   body: Buffer;
   destination: OpenDestination;
-  target: Target;
+  endpoint: Endpoint;
   nowMs: number;
   traceparent: string;
 }): SendRequest {
-  const { delivery, body, destination, target, nowMs, traceparent } = input;
+  const { delivery, body, destination, endpoint, nowMs, traceparent } = input;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
-  addOwnHeaders(headers, traceparent).push(...target.staticHeaders);
-  return { origin: target.origin, path: target.path, headers, body };
+  addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
+  return { origin: endpoint.origin, path: endpoint.path, headers, body };
 }

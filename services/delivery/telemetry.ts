@@ -15,7 +15,7 @@ import {
 import { type CircuitTransition } from './lanes/registry';
 import { countRequest, deliveryMetrics } from './metrics';
 import { type AttemptOutcome, type DeliveryInHand, nextTopic, type StepOutcome, type Traced } from './outcome';
-import { type Target } from './endpoints';
+import { type Endpoint } from './destinations';
 
 /**
  * Counts all deliveries, logs the failed ones, and traces the ones with a recorded trace. Spans are written when they
@@ -35,7 +35,7 @@ export function taken(held: DeliveryInHand): void {
 }
 
 /** Records the end of a request to one URL. @param context its own trace context, as sent */
-export function answered({ traced }: DeliveryInHand, target: Target, attempt: UrlAttempt, context: string): void {
+export function answered({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
   const { status, error, durationMs } = attempt;
   countRequest(status, error?.code ?? '', durationMs);
   if (!traced) return;
@@ -49,9 +49,9 @@ export function answered({ traced }: DeliveryInHand, target: Target, attempt: Ur
     endedAt,
     attributes: {
       'http.request.method': 'POST',
-      ...serverOf(target.origin),
+      ...serverOf(endpoint.origin),
       'http.response.status_code': status,
-      'waypost.webhook.id': target.id,
+      'waypost.webhook.id': endpoint.id,
     },
     error: errorType(attempt),
   });
@@ -130,10 +130,10 @@ export function unreadable(): void {
 }
 
 /** Records that a URL's circuit opened or closed again. */
-export function circuitTurned(log: Log, { target, state, why }: CircuitTransition): void {
+export function circuitTurned(log: Log, { endpoint, state, why }: CircuitTransition): void {
   deliveryMetrics[state === 'open' ? 'opened' : 'closed'].value++;
   log.info(
-    { destination: target.destinationId, url: target.id, state, why },
+    { destination: endpoint.destinationId, url: endpoint.id, state, why },
     state === 'open' ? 'circuit.opened' : 'circuit.closed',
   );
 }

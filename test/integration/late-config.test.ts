@@ -6,7 +6,7 @@ import { LaneRegistry } from '../../services/delivery/lanes/registry';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
 import { StallClock } from '../../services/delivery/clock';
 import { Sender } from '../../services/delivery/http/client';
-import { Endpoints } from '../../services/delivery/endpoints';
+import { Destinations } from '../../services/delivery/destinations';
 import { decide } from '../../services/router/decide';
 import { type Router } from '../../services/router/handler';
 import { startRouter } from '../../services/router/start';
@@ -140,7 +140,7 @@ async function startDelivery(): Promise<void> {
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
     ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
-    targets: new Endpoints(config, encryptor, log),
+    destinations: new Destinations(config, encryptor, log),
     onRoom: () => consumption?.resume(),
   });
   const onRecord = deliverer.onRecord.bind(deliverer);

@@ -5,7 +5,7 @@ import { StallClock } from '../../services/delivery/clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { circuitRecord } from '../../services/delivery/outcome';
-import { type Lookup } from '../../services/delivery/endpoints';
+import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { createLog } from '../../shared/telemetry/log';
@@ -67,7 +67,7 @@ export class DeliveryProcess {
     const lanes = (this.#lanes = new LaneRegistry({
       ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock, rateShare: () => 1 },
       onCircuit: (turn) => {
-        this.crowd.circuit(turn.target.origin, turn.state);
+        this.crowd.circuit(turn.endpoint.origin, turn.state);
         around.onCircuit(turn);
         void producer.send([circuitRecord(turn, time.wallMs())]);
       },
@@ -79,7 +79,7 @@ export class DeliveryProcess {
     });
     this.#deliverer = new Deliverer({
       config: { completeAt: Infinity, changes: 0, onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener) },
-      ...{ targets: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
+      ...{ destinations: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),
@@ -103,7 +103,7 @@ export class DeliveryProcess {
     const kind = record.topic === DUE ? 'due' : 'fresh';
     const done = book.taken(id);
     const lookup = this.around.lookup(record.headers.destination ?? '');
-    const origins = lookup.kind === 'open' ? lookup.destination.targets.map(({ origin }) => origin) : [];
+    const origins = lookup.kind === 'open' ? lookup.destination.endpoints.map(({ origin }) => origin) : [];
     // With several URLs one may be skipped, which shows only when the others have ended.
     const only = origins.length === 1 ? origins[0] : undefined;
     this.#waiting.set(id, { kind, origins: new Set(origins), only });

@@ -1,6 +1,6 @@
 import { type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { type Lookup, type Target } from '../../services/delivery/endpoints';
+import { type Lookup, type Endpoint as DeliveryEndpoint } from '../../services/delivery/destinations';
 import { DEFAULT_SHARDS } from '../../shared/model/config';
 import { encodeDelivery, shardKeys, urlHash } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
@@ -136,7 +136,7 @@ export class World {
   }
 
   #add({ id, label, urls }: DestinationSpec): void {
-    const targets = urls.map((behaviour, i): Target => {
+    const endpoints = urls.map((behaviour, i): DeliveryEndpoint => {
       const origin = `https://${id}-${String(i)}.example`;
       const random = randomOf(this.#random.between(0, 2 ** 31));
       this.#endpoints.set(origin, { behaviour, random, open: 0 });
@@ -144,7 +144,7 @@ export class World {
       const names = { id: `${id}-${String(i)}`, hash, lane: `${id}/${hash}`, destinationId: id };
       return { ...names, shards: DEFAULT_SHARDS, origin, path: '/', staticHeaders: [], secrets: [] };
     });
-    const destination = { enabled: true, paused: false, secrets: undefined, targets };
+    const destination = { enabled: true, paused: false, secrets: undefined, endpoints };
     this.#lookups.set(id, { kind: 'open', version: 1, destination });
     this.#labels.set(id, label);
   }
@@ -190,9 +190,9 @@ export class World {
     this.#cluster.append(WEBHOOKS, partition, { key, headers });
   }
 
-  #turned({ target, state }: CircuitTransition): void {
+  #turned({ endpoint, state }: CircuitTransition): void {
     const { now } = this.#agenda;
-    const label = this.#labels.get(target.destinationId) ?? '';
+    const label = this.#labels.get(endpoint.destinationId) ?? '';
     const name = typeof label === 'string' ? label : label(now);
     this.#figures.count(`${name}: circuit ${state}`);
     this.#turns.push({ atMs: now, label: name, state });

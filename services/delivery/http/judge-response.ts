@@ -36,12 +36,12 @@ const TOO_MANY_REQUESTS = 429;
 
 /** @param keep returns true if the history still has room for this response's body */
 export function judgeResponse(
-  target: Asked,
+  endpoint: Asked,
   result: SendResult,
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
   const { durationMs, phases } = result;
-  const { id: url, origin } = target;
+  const { id: url, origin } = endpoint;
   if (!result.ok) {
     const { outcome, signal } = classifyError(result.error.code);
     const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, error: result.error };
@@ -51,7 +51,7 @@ export function judgeResponse(
   const { answer } = result;
   const { status } = answer;
   const outcome = classifyStatus(status);
-  const response = kept(answer, target.secrets, context.keep);
+  const response = kept(answer, endpoint.secrets, context.keep);
   const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, status, response };
   if (outcome !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
@@ -62,9 +62,9 @@ export function judgeResponse(
 }
 
 /** Judges a URL that can never be sent to. */
-export function judgeUnusable(target: Asked, problem: string): JudgedResponse {
+export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
-  const attempt: UrlAttempt = { url: target.id, origin: target.origin, outcome: 'rejected', durationMs: 0, error };
+  const attempt: UrlAttempt = { url: endpoint.id, origin: endpoint.origin, outcome: 'rejected', durationMs: 0, error };
   return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
 }
 

@@ -2,7 +2,7 @@ import { type CircuitState } from './circuit';
 import { Lane, type LaneContext, type LaneOptions } from './lane';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './types';
-import { type Target } from '../endpoints';
+import { type Endpoint } from '../destinations';
 import { systemClock, type Clock, type StallClock } from '../clock';
 
 /** Creates lanes when they are first needed, and drops them when long unused. */
@@ -23,7 +23,7 @@ const SHED_FRACTION = 1 / 800;
 
 /** A URL's circuit opened or closed again. */
 export interface CircuitTransition {
-  target: Target;
+  endpoint: Endpoint;
   state: 'open' | 'closed';
   /** the last result that caused it */
   why: Signal['kind'];
@@ -93,15 +93,15 @@ export class LaneRegistry {
   }
 
   /** Returns the lane of a URL, set to the current rate. */
-  of(target: Target): Lane {
-    let lane = this.#lanes.get(target.lane);
+  of(endpoint: Endpoint): Lane {
+    let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
       lane = new Lane(this.options.lane, this.#around, (change, why) => {
-        this.options.onCircuit({ target, state: change === 'opened' ? 'open' : 'closed', why });
+        this.options.onCircuit({ endpoint, state: change === 'opened' ? 'open' : 'closed', why });
       });
-      this.#lanes.set(target.lane, lane);
+      this.#lanes.set(endpoint.lane, lane);
     }
-    const { destinationId, shards, maxPerSecond } = target;
+    const { destinationId, shards, maxPerSecond } = endpoint;
     const rate = maxPerSecond && maxPerSecond * this.options.rateShare(destinationId, shards);
     lane.rateLimit.set(rate, this.now());
     return lane;

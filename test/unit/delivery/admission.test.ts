@@ -8,7 +8,7 @@ import {
   readmit,
 } from '../../../services/delivery/admission';
 import { type Refusal } from '../../../services/delivery/lanes/types';
-import { type Lookup, type OpenLookup, type Target } from '../../../services/delivery/endpoints';
+import { type Lookup, type OpenLookup, type Endpoint } from '../../../services/delivery/destinations';
 import { type Delivery } from '../../../shared/model/delivery';
 
 const NOW = 1_700_000_000_000;
@@ -16,7 +16,7 @@ const TIERS = [10_000, 60_000, 300_000];
 const WINDOW = 14_400_000;
 const CONTEXT = { nowMs: NOW, tiersMs: TIERS, windowMs: WINDOW };
 
-const target = (id: string): Target => ({
+const endpoint = (id: string): Endpoint => ({
   id,
   hash: `hash-${id}`,
   lane: `dst/${id}`,
@@ -28,10 +28,10 @@ const target = (id: string): Target => ({
   secrets: [],
 });
 
-const lookup = (change: { enabled?: boolean; paused?: boolean; targets?: Target[] } = {}): Lookup => ({
+const lookup = (change: { enabled?: boolean; paused?: boolean; endpoints?: Endpoint[] } = {}): Lookup => ({
   kind: 'open',
   version: 5,
-  destination: { enabled: true, paused: false, targets: [target('a'), target('b')], secrets: undefined, ...change },
+  destination: { enabled: true, paused: false, endpoints: [endpoint('a'), endpoint('b')], secrets: undefined, ...change },
 });
 
 const delivery = (change: Partial<Delivery> = {}): Delivery => ({
@@ -54,12 +54,12 @@ const late = { expiresAt: NOW - 1, attempt: 1 };
 
 describe('the admission of a delivery that was just read', () => {
   test.each<[string, Partial<Delivery>, Lookup, object]>([
-    ['a delivery is tried at every URL', {}, lookup(), { kind: 'try', open: [target('a'), target('b')] }],
+    ['a delivery is tried at every URL', {}, lookup(), { kind: 'try', open: [endpoint('a'), endpoint('b')] }],
     [
       'a URL that rejected the delivery is left out',
       { closed: ['hash-a'] },
       lookup(),
-      { kind: 'try', open: [target('b')] },
+      { kind: 'try', open: [endpoint('b')] },
     ],
     [
       'a delivery that all URLs rejected is dead',
@@ -70,7 +70,7 @@ describe('the admission of a delivery that was just read', () => {
     [
       'a corrected URL counts as a new one',
       { closed: ['hash-old'] },
-      lookup({ targets: [target('new')] }),
+      lookup({ endpoints: [endpoint('new')] }),
       { kind: 'try' },
     ],
     [
@@ -278,7 +278,7 @@ describe('diverting a delivery that no lane accepts', () => {
 
 describe('the admission of a request that waited in its lane', () => {
   const before = lookup() as OpenLookup;
-  const admitted: Admitted = { kind: 'try', lookup: before, open: before.destination.targets };
+  const admitted: Admitted = { kind: 'try', lookup: before, open: before.destination.endpoints };
   const rejected = { closed: ['hash-a'] };
 
   test.each<[string, Partial<Delivery>]>([
@@ -301,10 +301,10 @@ describe('the admission of a request that waited in its lane', () => {
     [
       'an admission has the corrected URLs',
       {},
-      lookup({ targets: [target('new')] }),
-      { kind: 'try', open: [target('new')] },
+      lookup({ endpoints: [endpoint('new')] }),
+      { kind: 'try', open: [endpoint('new')] },
     ],
-    ['an admission has no URL that rejected the delivery', rejected, lookup(), { kind: 'try', open: [target('b')] }],
+    ['an admission has no URL that rejected the delivery', rejected, lookup(), { kind: 'try', open: [endpoint('b')] }],
     [
       'an admission of a test send outlasts every window',
       { ...late, test: true },

@@ -11,7 +11,7 @@ import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
 import { circuitRecord } from '../../../services/delivery/outcome';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
-import { Endpoints, type OpenDestination, type Target } from '../../../services/delivery/endpoints';
+import { Destinations, type OpenDestination, type Endpoint } from '../../../services/delivery/destinations';
 import { systemClock } from '../../../services/delivery/clock';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
@@ -48,7 +48,7 @@ class Story {
   readonly config = fakeProgress();
 
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
-    this.destination = { enabled: true, paused: false, secrets: undefined, targets: paths.map(target), ...change };
+    this.destination = { enabled: true, paused: false, secrets: undefined, endpoints: paths.map(endpoint), ...change };
     const record = (turn: Parameters<typeof circuitRecord>[0]) =>
       void this.producer.send([circuitRecord(turn, Date.now())]);
     this.lanes = new LaneRegistry({
@@ -61,7 +61,7 @@ class Story {
     });
     this.deliverer = new Deliverer({
       config: this.config,
-      targets: { lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }) },
+      destinations: { lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }) },
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
@@ -140,7 +140,7 @@ class Story {
   }
 }
 
-function target(path: string): Target {
+function endpoint(path: string): Endpoint {
   return {
     ...{ id: `whk${path}`, hash: `hash${path}`, lane: `dst/hash${path}`, destinationId: 'dst', shards: 4 },
     ...{ origin: 'https://a.example', path, staticHeaders: [], secrets: [] },
@@ -158,7 +158,7 @@ function resolved(headers: Record<string, string>): OpenDestination {
     ...{ createdAt: at, updatedAt: at, webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }] },
   };
   const config = { destination: () => ({ version: 1, data }), isUnreadable: () => false } as unknown as ConfigView;
-  const lookup = new Endpoints(config, encryptor, createLog('test', 'silent')).lookup('dst');
+  const lookup = new Destinations(config, encryptor, createLog('test', 'silent')).lookup('dst');
   if (lookup.kind !== 'open') throw new Error(`the destination is ${lookup.kind}`);
   return lookup.destination;
 }
@@ -324,7 +324,7 @@ describe('a failing endpoint', () => {
 
   test('a delivery whose window ends while it waits for its rate is not sent', async () => {
     story = new Story(['/a']);
-    story.destination = { ...story.destination, targets: [{ ...target('/a'), maxPerSecond: 1 }] };
+    story.destination = { ...story.destination, endpoints: [{ ...endpoint('/a'), maxPerSecond: 1 }] };
     await story.take();
     await story.take({ expiresAt: Date.now() + 500 });
     await story.pass(1_500);
@@ -349,7 +349,7 @@ describe('a failing endpoint', () => {
     story = new Story(['/old']);
     story.answers = ({ path }) => (path === '/old' ? 500 : 200);
     await story.takeSome(TO_OPEN + 1);
-    story.destination = { ...story.destination, targets: [target('/new')] };
+    story.destination = { ...story.destination, endpoints: [endpoint('/new')] };
     await story.take({ reason: 'circuit_open', hop: 1 }, { topic: 'webhooks.due' });
     expect(story.sent.at(-1)!.path).toBe('/new');
     expect(story.events('attempt').at(-1)).toMatchObject({ outcome: 'delivered' });
@@ -359,7 +359,7 @@ describe('a failing endpoint', () => {
     story = new Story(['/old']);
     story.patient = true;
     await story.takeSome(21);
-    story.destination = { ...story.destination, targets: [target('/new')] };
+    story.destination = { ...story.destination, endpoints: [endpoint('/new')] };
     story.open[0]!.answer(resultOf(200));
     await settle();
     expect(story.sent.at(-1)!.path).toBe('/new');
@@ -409,7 +409,7 @@ describe('an endpoint that sends Retry-After, or has a rate', () => {
 
   test('a destination with a rate gets no more requests than that', async () => {
     story = new Story(['/a']);
-    story.destination.targets[0]!.maxPerSecond = 5;
+    story.destination.endpoints[0]!.maxPerSecond = 5;
     await story.takeSome(30);
     await story.pass(2_000);
     expect(story.sent.length).toBeGreaterThanOrEqual(9);
@@ -453,7 +453,7 @@ describe('a decision that needs a current config', () => {
     await story.take({ destinationVersion: 2 });
     expect(story.sent).toEqual([]);
     story.version = 2;
-    story.destination.targets = [target('/new')];
+    story.destination.endpoints = [endpoint('/new')];
     story.config.readToEnd(1);
     await story.pass(1);
     expect(story.sent.map(({ path }) => path)).toEqual(['/new']);
@@ -506,7 +506,7 @@ describe('a process that is stopping', () => {
     story = new Story(['/hangs']);
     story.patient = true;
     await story.takeSome(20);
-    story.destination = { ...story.destination, targets: ['/hangs', '/b'].map(target) };
+    story.destination = { ...story.destination, endpoints: ['/hangs', '/b'].map(endpoint) };
     await story.take();
     story.leaving = true;
     story.deliverer.onRevoking();

@@ -2,7 +2,7 @@ import { judgeResponse, secretTexts } from '../../../../services/delivery/http/j
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 
-const TARGET = {
+const ENDPOINT = {
   ...{ id: 'whk', hash: 'h', lane: 'dst/h', destinationId: 'dst', shards: 4 },
   ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
 };
@@ -30,7 +30,7 @@ describe('the signal of a result', () => {
     [500, '7', { kind: 'failed' }],
     [600, undefined, { kind: 'failed' }],
   ])('the signal of %d with Retry-After %s', (status, retryAfter, signal) => {
-    expect(judgeResponse(TARGET, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
+    expect(judgeResponse(ENDPOINT, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
   });
 
   test.each<[UrlErrorCode, string]>([
@@ -42,14 +42,14 @@ describe('the signal of a result', () => {
     ['invalid_url', 'withdrawn'],
   ])('the error %s gives the signal %s', (code, kind) => {
     const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 3 };
-    expect(judgeResponse(TARGET, result, CONTEXT).signal).toEqual({ kind });
+    expect(judgeResponse(ENDPOINT, result, CONTEXT).signal).toEqual({ kind });
   });
 
   test.each<UrlErrorCode>(['timeout', 'connection', 'dns', 'tls'])(
     'the error %s during a standstill says nothing about the endpoint',
     (code) => {
       const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
-      const { signal, outcome, attempt } = judgeResponse(TARGET, result, CONTEXT);
+      const { signal, outcome, attempt } = judgeResponse(ENDPOINT, result, CONTEXT);
       expect([signal, outcome, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
     },
   );
@@ -61,7 +61,7 @@ describe('the stored part of a response', () => {
   const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
   const kept = (body: string, headers: Record<string, string> = {}, truncated = false) => {
     const answer = { status: 301, headers, body: Buffer.from(body), truncated };
-    return judgeResponse({ ...TARGET, secrets }, { ok: true, answer, durationMs: 3 }, CONTEXT).attempt.response!;
+    return judgeResponse({ ...ENDPOINT, secrets }, { ok: true, answer, durationMs: 3 }, CONTEXT).attempt.response!;
   };
 
   test.each<[string, string, string]>([

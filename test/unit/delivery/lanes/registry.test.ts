@@ -1,7 +1,7 @@
 import { type Job } from '../../../../services/delivery/lanes/types';
 import { LaneRegistry } from '../../../../services/delivery/lanes/registry';
 import { laneOptions } from '../../../../services/delivery/lanes/tuning';
-import { type Target } from '../../../../services/delivery/endpoints';
+import { type Endpoint } from '../../../../services/delivery/destinations';
 
 const TIERS = [10_000, 60_000];
 const WAITING = 1_500;
@@ -30,7 +30,7 @@ function setUp() {
     onCircuit: () => undefined,
   });
   const started: Job[] = [];
-  const offer = (target: Target, count: number) => {
+  const offer = (endpoint: Endpoint, count: number) => {
     for (let i = 0; i < count; i++) {
       const job: Job = {
         record: { isRevoking: false },
@@ -39,7 +39,7 @@ function setUp() {
         start: () => started.push(job),
         refuse: () => undefined,
       };
-      lanes.of(target).offer(job, clock.at);
+      lanes.of(endpoint).offer(job, clock.at);
     }
   };
   const tick = () => {
@@ -48,7 +48,7 @@ function setUp() {
   return { lanes, clock, started, offer, tick };
 }
 
-function target(lane: string, maxPerSecond?: number): Target {
+function endpoint(lane: string, maxPerSecond?: number): Endpoint {
   const origin = `https://${lane}.example`;
   return {
     lane,
@@ -67,7 +67,7 @@ function target(lane: string, maxPerSecond?: number): Target {
 describe('the overload of a busy process', () => {
   test('enough jobs for endpoints that answer quickly overload it', () => {
     const { lanes, clock, offer } = setUp();
-    offer(target('quick'), WAITING);
+    offer(endpoint('quick'), WAITING);
     expect(lanes.overloaded).toBe(true);
     clock.saturated = false;
     expect(lanes.overloaded).toBe(false);
@@ -75,7 +75,7 @@ describe('the overload of a busy process', () => {
 
   test('jobs for silent endpoints do not overload it, since they would hold up all others', () => {
     const { lanes, clock, offer, tick } = setUp();
-    for (let i = 0; i < 50; i++) offer(target(`hung${String(i)}`), WAITING / 50 + 20);
+    for (let i = 0; i < 50; i++) offer(endpoint(`hung${String(i)}`), WAITING / 50 + 20);
     clock.at = 600;
     tick();
     expect(lanes.census().queued).toBe(WAITING);
@@ -84,7 +84,7 @@ describe('the overload of a busy process', () => {
 
   test('jobs that open circuits refuse with each tick do not overload it', () => {
     const { lanes, clock, started, offer } = setUp();
-    const hung = Array.from({ length: 50 }, (_, i) => target(`hung${String(i)}`));
+    const hung = Array.from({ length: 50 }, (_, i) => endpoint(`hung${String(i)}`));
     for (const each of hung) offer(each, WAITING / 50 + 40);
     clock.at = 5_000;
     for (const [i, job] of started.splice(0).entries()) {
@@ -98,12 +98,12 @@ describe('the overload of a busy process', () => {
 
   test('jobs that wait for slow endpoints or for a rate do not overload it', () => {
     const { lanes, clock, started, offer, tick } = setUp();
-    const slow = Array.from({ length: 100 }, (_, i) => target(`slow${String(i)}`));
+    const slow = Array.from({ length: 100 }, (_, i) => endpoint(`slow${String(i)}`));
     for (const each of slow) offer(each, 1);
     clock.at = 4_000;
     for (const [i, job] of started.splice(0).entries()) lanes.of(slow[i]!).ended(job, clock.at, { kind: 'ok' });
     for (const each of slow) offer(each, 30);
-    offer(target('paced', 200), WAITING);
+    offer(endpoint('paced', 200), WAITING);
     tick();
     expect(lanes.census().queued).toBeGreaterThan(WAITING);
     expect(lanes.overloaded).toBe(false);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { Endpoints } from '../../../services/delivery/endpoints';
+import { Destinations } from '../../../services/delivery/destinations';
 import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
@@ -39,13 +39,13 @@ function lookupOf(...versions: Destination[]) {
     destination: () => ({ version, data: versions[version - 1] }),
     isUnreadable: () => unreadable,
   } as unknown as ConfigView;
-  const targets = new Endpoints(config, OURS, pino({}, { write: (line) => logged.push(line) }));
+  const destinations = new Destinations(config, OURS, pino({}, { write: (line) => logged.push(line) }));
   return {
     logged,
     damage: () => (unreadable = true),
     lookup: (atVersion = 1) => {
       version = atVersion;
-      return targets.lookup(ID);
+      return destinations.lookup(ID);
     },
   };
 }
@@ -54,7 +54,7 @@ test('a destination encrypted with our key has URL, headers and signing secret',
   expect(lookupOf(aDestination({})).lookup()).toMatchObject({
     kind: 'open',
     destination: {
-      targets: [
+      endpoints: [
         { origin: 'https://shop.example', path: '/in?token=t', staticHeaders: ['X-Team', 'a b', 'X-Other', 'c'] },
       ],
       secrets: { previous: undefined },
@@ -92,9 +92,9 @@ test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
   'a stored static header %s, whose name Waypost reserves, is left out and logged once for each version',
   (name) => {
     const { lookup, logged } = lookupOf(aDestination({ name }), aDestination({ name }));
-    const sent = { kind: 'open', destination: { targets: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] } };
+    const sent = { kind: 'open', destination: { endpoints: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] } };
     expect([lookup(1), lookup(1), lookup(2)]).toMatchObject([sent, sent, sent]);
-    expect(lookup(2)).not.toMatchObject({ destination: { targets: [{ problem: expect.anything() }] } });
+    expect(lookup(2)).not.toMatchObject({ destination: { endpoints: [{ problem: expect.anything() }] } });
     expect(logged.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),
       expect.objectContaining({ msg: 'headers.ignored', destination: ID, names: [name] }),

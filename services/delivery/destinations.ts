@@ -13,7 +13,7 @@ import { secretTexts } from './http/judge-response';
  * per version.
  */
 
-export interface Target {
+export interface Endpoint {
   /** the webhook's id */
   id: string;
   /** identifies its URL in the headers of a delivery */
@@ -39,7 +39,7 @@ export interface Target {
 export interface OpenDestination {
   enabled: boolean;
   paused: boolean;
-  targets: Target[];
+  endpoints: Endpoint[];
   secrets: PreparedSecrets | undefined;
 }
 
@@ -58,7 +58,7 @@ export type Lookup =
   /** its record in `config` cannot be read by this process: a newer Waypost wrote it, or it is damaged */
   | { kind: 'unreadable' };
 
-export class Endpoints {
+export class Destinations {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
 
   constructor(
@@ -89,14 +89,14 @@ export class Endpoints {
       why ??= opened.why;
       return opened.text ?? '';
     };
-    const targets = destination.webhooks.map((webhook) => targetOf(destination, webhook, open));
+    const endpoints = destination.webhooks.map((webhook) => endpointOf(destination, webhook, open));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     if (why === undefined) {
       this.#reportIgnored(destination);
       return {
         kind: 'open',
         version,
-        destination: { enabled, paused, targets, secrets: secrets && prepareSecrets(secrets) },
+        destination: { enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
       };
     }
     this.log.error({ destination: id, reason: why }, 'destination.undecryptable');
@@ -113,7 +113,7 @@ export class Endpoints {
 /** Decrypts a text of this destination. Returns an empty text on failure, and then nothing is sent at all. */
 type Open = (sealed: Encrypted) => string;
 
-function targetOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Target {
+function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
   const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
