@@ -6,7 +6,7 @@ import { type Destinations, type Endpoint } from './destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse, ResponseBudget } from './http/judge-response';
 import { type LaneRegistry } from './lanes/registry';
 import { type Refusal, type Signal } from './lanes/types';
-import { type AttemptResult, concludeAttempt, type DeliveryInHand, lateEvent, type StepOutcome } from './outcome';
+import { type AttemptResult, concludeAttempt, type DeliveryInHand, lateEvent, type Disposition } from './disposition';
 import { type EndedRequest, type Permit, type RequestContext, type RequestOwner, UrlRequest } from './request';
 import { answered } from './telemetry';
 
@@ -29,10 +29,10 @@ export interface AttemptOptions {
 export interface AttemptListener {
   /**
    * Called once for each attempt.
-   * @param outcome undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
+   * @param disposition undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
    * it waited, or its record is being revoked
    */
-  ended(held: OpenDelivery, outcome: StepOutcome | undefined, nowMs: number): void;
+  ended(held: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
   /** a request that ended after its attempt */
   late(event: OutRecord): void;
 }
@@ -123,7 +123,7 @@ export class Attempt implements RequestOwner {
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
     else {
       this.#note(endpoint, judged);
-      if (judged.outcome === 'delivered' || this.#pending === 0) this.#end(timing);
+      if (judged.classification === 'delivered' || this.#pending === 0) this.#end(timing);
     }
     return judged.signal;
   }
@@ -142,9 +142,9 @@ export class Attempt implements RequestOwner {
   }
 
   /** Adds a result without ending the attempt (alone, for a URL that can never be sent to). */
-  #note(endpoint: Endpoint, { attempt, outcome, retryAfterMs }: JudgedResponse): void {
+  #note(endpoint: Endpoint, { attempt, classification, retryAfterMs }: JudgedResponse): void {
     this.#urls.push(attempt);
-    if (outcome === 'rejected') this.#rejected.push(endpoint.hash);
+    if (classification === 'rejected') this.#rejected.push(endpoint.hash);
     if (retryAfterMs !== undefined) this.#retryAfterMs = Math.max(retryAfterMs, this.#retryAfterMs ?? 0);
   }
 
@@ -158,8 +158,8 @@ export class Attempt implements RequestOwner {
     // The first 2xx ends the attempt: requests still queued in a lane are not sent.
     if (this.#pending > 0) for (const request of this.#requests) if (request.cancel()) this.#pending--;
     const isAttempt = this.#asked || this.#leftOut.length === 0;
-    const outcome = isAttempt ? concludeAttempt(held.delivery, this.#result(), timing) : this.#untried(timing);
-    context.on.ended(held, outcome, timing.nowMs);
+    const disposition = isAttempt ? concludeAttempt(held.delivery, this.#result(), timing) : this.#untried(timing);
+    context.on.ended(held, disposition, timing.nowMs);
   }
 
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */

@@ -9,20 +9,20 @@ import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
 import { Attempt, AttemptContext, type AttemptOptions, type OpenDelivery } from './attempt';
-import { recordsOf, unreadableRecord, type DeliveryInHand, type StepOutcome } from './outcome';
+import { recordsOf, unreadableRecord, type DeliveryInHand, type Disposition } from './disposition';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
 
 /**
  * Takes records, decides, and lets lanes perform.
  *
  * Invariants: a record is started, queued in a lane, or diverted before `onRecord` returns, which never waits. A record
- * is done only after Kafka has acknowledged its outcome: outcome first, offset afterwards.
+ * is done only after Kafka has acknowledged the records of its step: records first, offset afterwards.
  */
 
 export interface Limits {
   /** limit for unfinished deliveries, bytes: their bodies and 4 KiB each */
   maxBytes: number;
-  /** limit for outcomes that Kafka has not acknowledged, bytes */
+  /** limit for records that Kafka has not acknowledged, bytes */
   maxUnacknowledgedBytes: number;
 }
 
@@ -51,7 +51,7 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      ended: (held, outcome, nowMs) => (outcome ? this.#finish(held, outcome, nowMs) : this.#decideAgain(held)),
+      ended: (held, disposition, nowMs) => (disposition ? this.#finish(held, disposition, nowMs) : this.#decideAgain(held)),
       late: (event) => void this.#append([event]).catch(() => undefined),
     });
     this.#undecided = new DecisionGate(
@@ -168,16 +168,16 @@ export class Deliverer {
     this.#finish(held, handOver(timing), timing.nowMs);
   }
 
-  #finish(held: OpenDelivery, outcome: StepOutcome, nowMs: number): void {
-    concluded(this.options.log, held, outcome, nowMs);
-    this.#write(held, outcome, recordsOf(held, outcome, nowMs));
+  #finish(held: OpenDelivery, disposition: Disposition, nowMs: number): void {
+    concluded(this.options.log, held, disposition, nowMs);
+    this.#write(held, disposition, recordsOf(held, disposition, nowMs));
   }
 
-  #write(held: OpenDelivery, outcome: StepOutcome, records: OutRecord[]): void {
+  #write(held: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, parking = producer } = this.options;
-    this.#append(records, outcome.kind === 'diverted' ? parking : producer).then(
+    this.#append(records, disposition.kind === 'diverted' ? parking : producer).then(
       () => {
-        finished(this.options.log, held, outcome, this.#nowMs());
+        finished(this.options.log, held, disposition, this.#nowMs());
         this.#bytes -= sizeOf(held);
         held.record.done();
         this.makeRoom();
@@ -187,7 +187,7 @@ export class Deliverer {
         if (!(error instanceof AppError) || error.retriable) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < records.length) this.#write(held, outcome, rest);
+        if (rest.length < records.length) this.#write(held, disposition, rest);
       },
     );
   }

@@ -13,16 +13,16 @@ import { Deliverer } from './handler';
 import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
 import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { observeDelivery } from './metrics';
-import { circuitRecord } from './outcome';
+import { circuitRecord } from './disposition';
 import { Sender } from './http/client';
 import { Destinations } from './destinations';
 import { StallClock } from './clock';
 import { circuitTurned } from './telemetry';
 
-/** Sends each delivery to each of its open URLs, and writes the outcomes to Kafka. */
+/** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
 
 const ROOM_EVERY_MS = 50;
-/** Linger for outcomes. Only offset commits wait for these writes. */
+/** Linger for records of attempts. Only offset commits wait for these writes. */
 const GATHER_MS = 20;
 /**
  * Linger for parked deliveries, which wait for seconds anyway and would lose no attempt. Each request to each partition
@@ -84,7 +84,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
 });
 
 /**
- * Opens the producers of outcomes. They retry without end and never refuse a record: the Deliverer's own limits bound
+ * Opens the producers for the records of steps. They retry without end and never refuse a record: the Deliverer's own limits bound
  * them.
  */
 async function openAppenders(

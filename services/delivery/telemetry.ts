@@ -14,7 +14,7 @@ import {
 } from '../../shared/telemetry/trace';
 import { type CircuitTransition } from './lanes/registry';
 import { countRequest, deliveryMetrics } from './metrics';
-import { type AttemptOutcome, type DeliveryInHand, nextTopic, type StepOutcome, type Traced } from './outcome';
+import { type AttemptDisposition, type DeliveryInHand, nextTopic, type Disposition, type Traced } from './disposition';
 import { type Endpoint } from './destinations';
 
 /**
@@ -57,9 +57,9 @@ export function answered({ traced }: DeliveryInHand, endpoint: Endpoint, attempt
   });
 }
 
-/** Records the outcome of a delivery before it is written. */
-export function concluded(log: Log, held: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
-  if (outcome.attempt) attempted(log, held, outcome, nowMs);
+/** Records the disposition of a delivery before it is written. */
+export function concluded(log: Log, held: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+  if (disposition.attempt) attempted(log, held, disposition, nowMs);
   if (held.traced) held.traced.concludedAt = performance.now();
 }
 
@@ -68,16 +68,16 @@ export function concluded(log: Log, held: DeliveryInHand, outcome: StepOutcome, 
  * are logged at `info` only if their trace is recorded, so that the cost follows the sampling, and otherwise at
  * `debug`: a line takes 7 µs, a tenth of the time for a whole webhook.
  */
-function attempted(log: Log, held: DeliveryInHand, step: AttemptOutcome, nowMs: number): void {
-  const { outcome } = step.attempt;
+function attempted(log: Log, held: DeliveryInHand, disposition: AttemptDisposition, nowMs: number): void {
+  const { outcome } = disposition.attempt;
   deliveryMetrics.attempts[outcome].value++;
   const level = outcome === 'delivered' && !held.traced ? 'debug' : 'info';
-  if (log.isLevelEnabled(level)) log[level](attemptLine(held, step, nowMs), 'delivery.attempted');
+  if (log.isLevelEnabled(level)) log[level](attemptLine(held, disposition, nowMs), 'delivery.attempted');
 }
 
-function attemptLine(held: DeliveryInHand, step: AttemptOutcome, nowMs: number) {
+function attemptLine(held: DeliveryInHand, disposition: AttemptDisposition, nowMs: number) {
   const { delivery, record, traced } = held;
-  const { outcome, durationMs, urls } = step.attempt;
+  const { outcome, durationMs, urls } = disposition.attempt;
   return {
     delivery: delivery.id,
     message: delivery.messageId,
@@ -87,8 +87,8 @@ function attemptLine(held: DeliveryInHand, step: AttemptOutcome, nowMs: number) 
     n: delivery.attempt + 1,
     replay: delivery.replay,
     outcome,
-    fate: step.kind,
-    reason: reasonOf(step),
+    fate: disposition.kind,
+    reason: reasonOf(disposition),
     durationMs,
     ageMs: nowMs - delivery.acceptedAt,
     urls: urls.map(urlLine),
@@ -105,18 +105,18 @@ function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
   return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase };
 }
 
-/** Records the outcome of a delivery once Kafka has acknowledged it. */
-export function finished(log: Log, held: DeliveryInHand, outcome: StepOutcome, nowMs: number): void {
-  const counter = counterOf(outcome);
+/** Records the disposition of a delivery once Kafka has acknowledged it. */
+export function finished(log: Log, held: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+  const counter = counterOf(disposition);
   if (counter) counter.value++;
-  durationOf(held.delivery, outcome)?.record((nowMs - held.delivery.acceptedAt) / 1_000);
+  durationOf(held.delivery, disposition)?.record((nowMs - held.delivery.acceptedAt) / 1_000);
   // The line of an attempt says so already.
-  if (outcome.kind === 'dead' && !outcome.attempt) {
+  if (disposition.kind === 'dead' && !disposition.attempt) {
     const { id, destinationId: destination, traceparent } = held.delivery;
-    const { reason } = outcome;
+    const { reason } = disposition;
     log.info({ delivery: id, destination, reason, trace_id: traceIdOf(traceparent) }, 'delivery.dead');
   }
-  if (held.traced) trace(held, held.traced, outcome);
+  if (held.traced) trace(held, held.traced, disposition);
 }
 
 /** Records a delivery that was handed back untouched. */
@@ -138,9 +138,9 @@ export function circuitTurned(log: Log, { endpoint, state, why }: CircuitTransit
   );
 }
 
-/** Returns the counter of an outcome; undefined for a test send, which is not counted. */
-export function counterOf(outcome: StepOutcome): Count | undefined {
-  switch (outcome.kind) {
+/** Returns the counter of a disposition; undefined for a test send, which is not counted. */
+export function counterOf(disposition: Disposition): Count | undefined {
+  switch (disposition.kind) {
     case 'delivered':
       return deliveryMetrics.delivered;
     case 'tested':
@@ -149,32 +149,32 @@ export function counterOf(outcome: StepOutcome): Count | undefined {
     case 'diverted':
     case 'dead':
     case 'cancelled':
-      return deliveryMetrics[outcome.kind].of({ reason: outcome.reason });
+      return deliveryMetrics[disposition.kind].of({ reason: disposition.reason });
   }
 }
 
 /** Returns the series for the time from acceptance to the 2xx; undefined if this step does not end it, or for a replay. */
-export function durationOf({ attempt, replay }: Delivery, outcome: StepOutcome): Distribution | undefined {
-  if (outcome.kind !== 'delivered' || replay > 0) return undefined;
+export function durationOf({ attempt, replay }: Delivery, disposition: Disposition): Distribution | undefined {
+  if (disposition.kind !== 'delivered' || replay > 0) return undefined;
   return deliveryMetrics[attempt === 0 ? 'first' : 'later'];
 }
 
-function reasonOf(outcome: StepOutcome): string | undefined {
-  return 'reason' in outcome ? outcome.reason : undefined;
+function reasonOf(disposition: Disposition): string | undefined {
+  return 'reason' in disposition ? disposition.reason : undefined;
 }
 
-/** @param outcome undefined if the record was handed back */
-function trace(held: DeliveryInHand, traced: Traced, outcome: StepOutcome | undefined): void {
-  const topic = outcome && nextTopic(outcome);
+/** @param disposition undefined if the record was handed back */
+function trace(held: DeliveryInHand, traced: Traced, disposition: Disposition | undefined): void {
+  const topic = disposition && nextTopic(disposition);
   if (topic !== undefined) {
     const { context: parent, concludedAt: startedAt } = traced;
     recordSend({ parent, topic, startedAt, attributes: idsOf(held) });
   }
-  recordProcess(stepSpan(held, traced, outcome));
+  recordProcess(stepSpan(held, traced, disposition));
 }
 
-/** Returns the span of a step. @param outcome undefined if the record was handed back */
-export function stepSpan(held: DeliveryInHand, traced: Traced, outcome: StepOutcome | undefined) {
+/** Returns the span of a step. @param disposition undefined if the record was handed back */
+export function stepSpan(held: DeliveryInHand, traced: Traced, disposition: Disposition | undefined) {
   const { delivery, record } = held;
   const { context, previous, takenAt } = traced;
   return {
@@ -188,11 +188,11 @@ export function stepSpan(held: DeliveryInHand, traced: Traced, outcome: StepOutc
       'waypost.destination.id': delivery.destinationId,
       'waypost.attempt': delivery.attempt + 1,
       'waypost.replay': delivery.replay,
-      'waypost.outcome': outcome?.kind ?? 'released',
-      'waypost.reason': outcome && reasonOf(outcome),
+      'waypost.outcome': disposition?.kind ?? 'released',
+      'waypost.reason': disposition && reasonOf(disposition),
     },
     links: previous === undefined ? [] : [{ context: withSpanId(context, previous), as: 'previous' as const }],
-    error: outcome && errorOf(outcome),
+    error: disposition && errorOf(disposition),
   };
 }
 
@@ -201,7 +201,7 @@ function idsOf({ delivery }: DeliveryInHand) {
 }
 
 /** Returns `error.type` of a failed attempt. */
-function errorOf({ attempt }: StepOutcome): string | undefined {
+function errorOf({ attempt }: Disposition): string | undefined {
   if (!attempt || attempt.outcome === 'delivered') return undefined;
   return attempt.urls.map(errorType).findLast((type) => type !== undefined);
 }

@@ -25,7 +25,7 @@ import { type FilterMatcher } from '../model/route';
  */
 
 /** The result. A failure counts as no match; callers count and show its reason. */
-type Outcome = boolean | Failure;
+type Evaluation = boolean | Failure;
 
 export interface Expression {
   kind: 'expression';
@@ -36,7 +36,7 @@ export interface Expression {
    * @param read reads the evaluated user's counters; needed if there are `counters`
    * @param units limit of its work (`work-limit.ts`)
    */
-  evaluate(variables: Variables, read?: ReadCounter, units?: number): Outcome;
+  evaluate(variables: Variables, read?: ReadCounter, units?: number): Evaluation;
 }
 
 /**
@@ -159,8 +159,8 @@ export function filtersOf(message: Message, filters = 1): FilterMatcher {
     if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
     // It was valid when it was set, under the rules of another version.
     if (expression.kind === 'mistake') return expression.message;
-    const outcome = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
+    const result = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
     budget.take(spent());
-    return typeof outcome === 'boolean' ? outcome : outcome.message;
+    return typeof result === 'boolean' ? result : result.message;
   };
 }

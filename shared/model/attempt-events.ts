@@ -10,8 +10,10 @@ export type UrlErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden
 export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
-/** The meaning of a response, or of its absence, for the URL. */
-export type Outcome = 'delivered' | 'retry' | 'rejected';
+/** The classification of a response at one URL, or of its absence. */
+export type Classification = 'delivered' | 'retry' | 'rejected';
+/** The outcome of an attempt, from the classifications of its URLs. */
+export type Outcome = Classification;
 
 export interface UrlError {
   code: UrlErrorCode;
@@ -24,7 +26,7 @@ export interface UrlAttempt {
   /** the webhook's id */
   url: string;
   origin: string;
-  outcome: Outcome;
+  outcome: Classification;
   status?: number;
   durationMs: number;
   /** duration of each phase in ms, without phases that took no time, as on an existing connection */

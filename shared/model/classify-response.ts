@@ -1,9 +1,9 @@
-import { type UrlErrorCode, type Outcome } from './attempt-events';
+import { type Classification, type Outcome, type UrlErrorCode } from './attempt-events';
 
 /**
- * Decides the meaning of a response, or of its absence, for the URL:
+ * Classifies a response at one URL, or its absence:
  *
- * | at one URL                                                  | outcome                                       |
+ * | at one URL                                                  | classification                                |
  * | ----------------------------------------------------------- | --------------------------------------------- |
  * | 2xx                                                         | delivered                                     |
  * | no complete response in time (timeout)                      | retry                                         |
@@ -15,20 +15,20 @@ import { type UrlErrorCode, type Outcome } from './attempt-events';
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
  */
 const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
-  timeout: { outcome: 'retry', signal: 'timeout' },
-  dns: { outcome: 'retry', signal: 'failed' },
-  connection: { outcome: 'retry', signal: 'failed' },
-  tls: { outcome: 'retry', signal: 'failed' },
+  timeout: { classification: 'retry', signal: 'timeout' },
+  dns: { classification: 'retry', signal: 'failed' },
+  connection: { classification: 'retry', signal: 'failed' },
+  tls: { classification: 'retry', signal: 'failed' },
   // Nothing was sent, so the endpoint is not to blame.
-  forbidden_address: { outcome: 'rejected', signal: 'withdrawn' },
-  invalid_url: { outcome: 'rejected', signal: 'withdrawn' },
+  forbidden_address: { classification: 'rejected', signal: 'withdrawn' },
+  invalid_url: { classification: 'rejected', signal: 'withdrawn' },
   // Its status decides (classifyStatus). Without a status, a retry loses nothing.
-  status: { outcome: 'retry', signal: 'failed' },
+  status: { classification: 'retry', signal: 'failed' },
 };
 
 /** The meaning of an error for the delivery and for the lane of its URL. */
 interface ErrorMeaning {
-  outcome: Outcome;
+  classification: Classification;
   /** the kind of the lane's signal, unless this process stood still */
   signal: 'timeout' | 'failed' | 'withdrawn';
 }
@@ -44,14 +44,14 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 /** The three date forms of RFC 9110 section 5.6.7; all relevant ones begin with the day of the week. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
-/** Returns the outcome of a complete response with this status. */
-export function classifyStatus(status: number): Outcome {
+/** Returns the classification of a complete response with this status. */
+export function classifyStatus(status: number): Classification {
   if (status >= 200 && status < 300) return 'delivered';
   if (status >= 300 && status < 500) return RETRIED_4XX.has(status) ? 'retry' : 'rejected';
   return 'retry';
 }
 
-/** Returns the outcome, and the signal for the lane, without a complete response. */
+/** Returns the classification, and the signal for the lane, without a complete response. */
 export function classifyError(code: UrlErrorCode): ErrorMeaning {
   return BY_ERROR[code];
 }
@@ -82,10 +82,10 @@ function clamp(ms: number): number {
 }
 
 /**
- * Returns the outcome of an attempt from those of its URLs. The first 2xx settles a delivery. Otherwise one URL to
+ * Returns the outcome of an attempt from the classifications of its URLs. The first 2xx settles a delivery. Otherwise one URL to
  * retry keeps it going. Otherwise it is rejected, also if no URL is left.
  */
-export function mergeOutcomes(outcomes: readonly Outcome[]): Outcome {
-  if (outcomes.includes('delivered')) return 'delivered';
-  return outcomes.includes('retry') ? 'retry' : 'rejected';
+export function mergeClassifications(urls: readonly Classification[]): Outcome {
+  if (urls.includes('delivered')) return 'delivered';
+  return urls.includes('retry') ? 'retry' : 'rejected';
 }

@@ -4,7 +4,7 @@ import { LaneRegistry, type CircuitTransition } from '../../services/delivery/la
 import { StallClock } from '../../services/delivery/clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
-import { circuitRecord } from '../../services/delivery/outcome';
+import { circuitRecord } from '../../services/delivery/disposition';
 import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';

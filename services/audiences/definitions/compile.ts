@@ -112,13 +112,13 @@ export function ofAudience(audience: Audience, onFailure: OnFailure, browser = N
     ...base,
     counters,
     value: (profile, nowMs) => {
-      const outcome = expression.evaluate(userOf(profile, sources), (call) => {
+      const result = expression.evaluate(userOf(profile, sources), (call) => {
         const spec = specs.get(call);
         const value = spec && valueOf(spec, counterOf(profile, spec), nowMs);
         return value ?? undefined;
       });
-      if (typeof outcome === 'boolean') return outcome;
-      onFailure(audience.id, outcome.code);
+      if (typeof result === 'boolean') return result;
+      onFailure(audience.id, result.code);
       return false;
     },
   };

@@ -45,16 +45,16 @@ function tryFilter({ filter, entries, clock }: Trial) {
     const message = entry.accepted ? parseMessage(entry.value) : 'rejected';
     // A deletion passes every filter, so it does not test this one.
     if (typeof message === 'string' || message.type === 'delete') continue;
-    const outcome = expression.evaluate(messageVariables(message));
-    if (typeof outcome === 'boolean') {
-      results.push(resultOf(entry, message, outcome ? 'match' : 'no_match', null));
+    const result = expression.evaluate(messageVariables(message));
+    if (typeof result === 'boolean') {
+      results.push(resultOf(entry, message, result ? 'match' : 'no_match', null));
       continue;
     }
-    const reason = reasons.has(outcome.message) || reasons.size < MAX_REASONS ? outcome.message : 'other reasons';
+    const reason = reasons.has(result.message) || reasons.size < MAX_REASONS ? result.message : 'other reasons';
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    results.push(resultOf(entry, message, 'failed', outcome.message));
+    results.push(resultOf(entry, message, 'failed', result.message));
   }
-  const count = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length;
+  const count = (outcome: MatchOutcome) => results.filter((result) => result.outcome === outcome).length;
   return {
     mistake: null,
     tried: results.length,
@@ -65,10 +65,10 @@ function tryFilter({ filter, entries, clock }: Trial) {
   };
 }
 
-type Outcome = 'match' | 'no_match' | 'failed';
+type MatchOutcome = 'match' | 'no_match' | 'failed';
 type Result = ReturnType<typeof resultOf>;
 
-function resultOf(entry: Entry, message: Message, outcome: Outcome, reason: string | null) {
+function resultOf(entry: Entry, message: Message, outcome: MatchOutcome, reason: string | null) {
   return {
     event: entry.id,
     at: new Date(entry.atMs).toISOString(),

@@ -8,7 +8,7 @@ import { type DatabaseFault } from './database';
 /**
  * Writes the records of a topic to the database in batches.
  *
- * Invariant: a record is done only when its event is committed there: outcome first, offset afterwards. While the
+ * Invariant: a record is done only when its event is committed there: row first, offset afterwards. While the
  * database is away the queue is full, the partitions pause, and new records wait in Kafka.
  */
 

@@ -66,10 +66,10 @@ export class HeldJob {
     if (this.#ended) return;
     job.updatedAt = options.now().getTime();
     await this.#ask(async (database, lease) => {
-      const outcome = await saveJob(database, job, lease);
-      if (outcome === 'cancelled') job.status = 'cancelled';
+      const saved = await saveJob(database, job, lease);
+      if (saved === 'cancelled') job.status = 'cancelled';
       this.#ended = !isActive(job);
-      return outcome !== 'lost';
+      return saved !== 'lost';
     });
   }
 

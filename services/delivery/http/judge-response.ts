@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { type Outcome, type UrlAttempt } from '../../../shared/model/attempt-events';
+import { type Classification, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { classifyError, classifyStatus, retryAfterMs } from '../../../shared/model/classify-response';
 import { type EndpointResponse, type SendResult } from './exchange';
 import { type Signal } from '../lanes/types';
@@ -25,7 +25,7 @@ interface Asked {
 
 export interface JudgedResponse {
   attempt: UrlAttempt;
-  outcome: Outcome;
+  classification: Classification;
   retryAfterMs: number | undefined;
   /** the result as the lane sees it: a complete response is `ok` there, even if it rejects the delivery */
   signal: Signal;
@@ -43,29 +43,29 @@ export function judgeResponse(
   const { durationMs, phases } = result;
   const { id: url, origin } = endpoint;
   if (!result.ok) {
-    const { outcome, signal } = classifyError(result.error.code);
-    const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, error: result.error };
+    const { classification, signal } = classifyError(result.error.code);
+    const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, error: result.error };
     const kind = result.stoodStill ? 'withdrawn' : signal;
-    return { attempt, outcome, retryAfterMs: undefined, signal: { kind } };
+    return { attempt, classification, retryAfterMs: undefined, signal: { kind } };
   }
   const { answer } = result;
   const { status } = answer;
-  const outcome = classifyStatus(status);
+  const classification = classifyStatus(status);
   const response = kept(answer, endpoint.secrets, context.keep);
-  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome, status, response };
-  if (outcome !== 'delivered') {
+  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, status, response };
+  if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
   }
   const asked: string | string[] | undefined = answer.headers['retry-after'];
   const wait = retryAfterMs(status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
-  return { attempt, outcome, retryAfterMs: wait, signal: statusSignal(status, wait) };
+  return { attempt, classification, retryAfterMs: wait, signal: statusSignal(status, wait) };
 }
 
 /** Judges a URL that can never be sent to. */
 export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
   const attempt: UrlAttempt = { url: endpoint.id, origin: endpoint.origin, outcome: 'rejected', durationMs: 0, error };
-  return { attempt, outcome: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
+  return { attempt, classification: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
 }
 
 function statusSignal(status: number, retryAfterMs: number | undefined): Signal {

@@ -19,7 +19,7 @@ export const SOCKETS: SocketSharesOptions = {
   reserve: 200,
 };
 
-/** Part of the memory for jobs queued in lanes: the other half is for open requests and unacknowledged outcomes. */
+/** Part of the memory for jobs queued in lanes: the other half is for open requests and unacknowledged records. */
 const QUEUED_PART = 1 / 2;
 /**
  * Even with very short tiers, a queue holds a job for as long as a request may take, or the backlog of a restart would

@@ -3,8 +3,8 @@ import {
   concludeAttempt,
   type AttemptResult,
   type DeliveryInHand,
-  type StepOutcome,
-} from '../../../services/delivery/outcome';
+  type Disposition,
+} from '../../../services/delivery/disposition';
 import { deliveryMetrics } from '../../../services/delivery/metrics';
 import { concluded, counterOf, durationOf, stepSpan } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
@@ -36,8 +36,8 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
   const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
-  const outcome = concludeAttempt(of.delivery, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
-  concluded(log, of, outcome, NOW);
+  const disposition = concludeAttempt(of.delivery, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
+  concluded(log, of, disposition, NOW);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -74,7 +74,7 @@ const after = (status: number) => ({
 });
 const { delivered, retried, diverted, dead, cancelled } = deliveryMetrics;
 
-test.each<[string, StepOutcome, ReturnType<typeof counterOf>]>([
+test.each<[string, Disposition, ReturnType<typeof counterOf>]>([
   ['a delivery counts as delivered', { kind: 'delivered', ...after(200) }, delivered],
   ['a test send is not counted', { kind: 'tested', ...after(503) }, undefined],
   [
@@ -102,11 +102,11 @@ test.each<[string, StepOutcome, ReturnType<typeof counterOf>]>([
     { kind: 'cancelled', reason: 'destination_deleted' },
     cancelled.of({ reason: 'destination_deleted' }),
   ],
-])('%s', (_, outcome, counter) => {
-  expect(counterOf(outcome)).toBe(counter);
+])('%s', (_, disposition, counter) => {
+  expect(counterOf(disposition)).toBe(counter);
 });
 
-test.each<[string, object, StepOutcome, ReturnType<typeof durationOf>]>([
+test.each<[string, object, Disposition, ReturnType<typeof durationOf>]>([
   [
     'the first attempt has its own duration',
     { attempt: 0 },
@@ -117,11 +117,11 @@ test.each<[string, object, StepOutcome, ReturnType<typeof durationOf>]>([
   ['a replay has no duration', { attempt: 0, replay: 1 }, { kind: 'delivered', ...after(200) }, undefined],
   ['a test send has no duration', { attempt: 0 }, { kind: 'tested', ...after(200) }, undefined],
   ['a dead letter has no duration', { attempt: 0 }, { kind: 'dead', reason: 'window_closed' }, undefined],
-])('%s', (_, change, outcome, series) => {
-  expect(durationOf({ ...held().delivery, ...change }, outcome)).toBe(series);
+])('%s', (_, change, disposition, series) => {
+  expect(durationOf({ ...held().delivery, ...change }, disposition)).toBe(series);
 });
 
-test.each<[string, StepOutcome | undefined, object]>([
+test.each<[string, Disposition | undefined, object]>([
   ['a 2xx without an error', { kind: 'delivered', ...after(200) }, { outcome: 'delivered' }],
   [
     'a retry with its reason and error',
@@ -135,8 +135,8 @@ test.each<[string, StepOutcome | undefined, object]>([
   ],
   ['a dead letter without an attempt', { kind: 'dead', reason: 'lane_full' }, { outcome: 'dead', reason: 'lane_full' }],
   ['a record that was handed back', undefined, { outcome: 'released' }],
-])('the span of a step shows %s', (_, outcome, expected) => {
-  const { attributes, error } = stepSpan(held(traced), traced.traced, outcome);
+])('the span of a step shows %s', (_, disposition, expected) => {
+  const { attributes, error } = stepSpan(held(traced), traced.traced, disposition);
   const shown = { outcome: attributes['waypost.outcome'], reason: attributes['waypost.reason'], error };
   expect(shown).toEqual({ reason: undefined, error: undefined, ...expected });
 });

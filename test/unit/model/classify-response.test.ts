@@ -1,14 +1,14 @@
-import { type UrlErrorCode, type Outcome } from '../../../shared/model/attempt-events';
+import { type Classification, type Outcome, type UrlErrorCode } from '../../../shared/model/attempt-events';
 import {
   classifyError,
   classifyStatus,
-  mergeOutcomes,
+  mergeClassifications,
   parseRetryAfter,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
 
 describe('a response', () => {
-  const table: Record<Outcome, number[]> = {
+  const table: Record<Classification, number[]> = {
     delivered: [200, 201, 202, 204, 206, 226, 299],
     retry: [408, 423, 425, 429, 500, 501, 502, 503, 504, 505, 511, 520, 599],
     rejected: [300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 413, 415, 422],
@@ -25,7 +25,7 @@ describe('a response', () => {
   );
 });
 
-test.each<[UrlErrorCode, Outcome]>([
+test.each<[UrlErrorCode, Classification]>([
   ['timeout', 'retry'],
   ['dns', 'retry'],
   ['connection', 'retry'],
@@ -33,7 +33,7 @@ test.each<[UrlErrorCode, Outcome]>([
   ['forbidden_address', 'rejected'],
   ['invalid_url', 'rejected'],
   ['status', 'retry'],
-])('the error %s has the outcome %s', (code, outcome) => expect(classifyError(code).outcome).toBe(outcome));
+])('the error %s has the classification %s', (code, expected) => expect(classifyError(code).classification).toBe(expected));
 
 describe('Retry-After', () => {
   const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -79,7 +79,7 @@ describe('Retry-After', () => {
   ])('on status %i gives a wait of %j ms', (status, expected) => expect(retryAfterMs(status, '7', NOW)).toBe(expected));
 });
 
-test.each<[Outcome[], Outcome]>([
+test.each<[Classification[], Outcome]>([
   [['delivered'], 'delivered'],
   [['retry'], 'retry'],
   [['rejected'], 'rejected'],
@@ -89,5 +89,5 @@ test.each<[Outcome[], Outcome]>([
   [['rejected', 'rejected'], 'rejected'],
   [[], 'rejected'],
 ])('the outcomes %j of all URLs make the attempt %s', (outcomes, expected) =>
-  expect(mergeOutcomes(outcomes)).toBe(expected),
+  expect(mergeClassifications(outcomes)).toBe(expected),
 );

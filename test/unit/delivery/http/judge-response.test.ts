@@ -49,8 +49,8 @@ describe('the signal of a result', () => {
     'the error %s during a standstill says nothing about the endpoint',
     (code) => {
       const result: SendResult = { ok: false, error: { code, message: '' }, durationMs: 9_000, stoodStill: true };
-      const { signal, outcome, attempt } = judgeResponse(ENDPOINT, result, CONTEXT);
-      expect([signal, outcome, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
+      const { signal, classification, attempt } = judgeResponse(ENDPOINT, result, CONTEXT);
+      expect([signal, classification, attempt.error?.code]).toEqual([{ kind: 'withdrawn' }, 'retry', code]);
     },
   );
 });

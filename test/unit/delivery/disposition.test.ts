@@ -4,8 +4,8 @@ import {
   recordsOf,
   type AttemptResult,
   type DeliveryInHand,
-  type StepOutcome,
-} from '../../../services/delivery/outcome';
+  type Disposition,
+} from '../../../services/delivery/disposition';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
@@ -57,8 +57,8 @@ const recordsAfter = (of: DeliveryInHand, result: AttemptResult) =>
   records(of, concludeAttempt(of.delivery, result, CONTEXT));
 
 /** Returns the records of a step: each topic, with the decoded event or delivery. */
-function records(of: DeliveryInHand, outcome: StepOutcome) {
-  return recordsOf(of, outcome, NOW).map((r: OutRecord) => {
+function records(of: DeliveryInHand, disposition: Disposition) {
+  return recordsOf(of, disposition, NOW).map((r: OutRecord) => {
     if (r.topic === 'attempts') return { topic: r.topic, ...(JSON.parse(String(r.value)) as object) };
     const decoded = decodeDelivery(r.headers ?? {});
     return {
@@ -161,7 +161,7 @@ describe('the records of an attempt', () => {
 });
 
 describe('the records of a delivery that was not tried', () => {
-  const laneFull: StepOutcome = { kind: 'diverted', reason: 'lane_full', wait: WAIT };
+  const laneFull: Disposition = { kind: 'diverted', reason: 'lane_full', wait: WAIT };
 
   test('diverting spends no attempt, and writes one event per reason', () => {
     const first = records(held(), laneFull);
@@ -185,7 +185,7 @@ describe('the records of a delivery that was not tried', () => {
   });
 });
 
-describe('the outcome of a step', () => {
+describe('the disposition of a step', () => {
   const timedOut = tried([url('retry')]);
   test.each<[string, Partial<Delivery>, AttemptResult, object, string | undefined]>([
     ['a 2xx is delivered', {}, tried([url('delivered')]), { kind: 'delivered' }, undefined],
@@ -200,18 +200,18 @@ describe('the outcome of a step', () => {
       'webhooks.dead',
     ],
   ])('%s', (_, change, result, expected, topic) => {
-    const outcome = concludeAttempt(held(change).delivery, result, CONTEXT);
-    expect(outcome).toMatchObject(expected);
-    expect(nextTopic(outcome)).toBe(topic);
+    const disposition = concludeAttempt(held(change).delivery, result, CONTEXT);
+    expect(disposition).toMatchObject(expected);
+    expect(nextTopic(disposition)).toBe(topic);
   });
 
-  test.each<[string, StepOutcome, string | undefined]>([
+  test.each<[string, Disposition, string | undefined]>([
     ['diverted', { kind: 'diverted', reason: 'paused', wait: WAIT }, 'webhooks.retry.1m'],
     ['dead', { kind: 'dead', reason: 'window_closed' }, 'webhooks.dead'],
     ['cancelled', { kind: 'cancelled', reason: 'destination_deleted' }, undefined],
-  ])('a delivery that is %s without an attempt goes to the right topic', (_, outcome, topic) => {
-    expect(nextTopic(outcome)).toBe(topic);
-    const deliveries = recordsOf(held(), outcome, NOW).filter(({ topic }) => topic !== 'attempts');
+  ])('a delivery that is %s without an attempt goes to the right topic', (_, disposition, topic) => {
+    expect(nextTopic(disposition)).toBe(topic);
+    const deliveries = recordsOf(held(), disposition, NOW).filter(({ topic }) => topic !== 'attempts');
     expect(deliveries.map(({ topic }) => topic)).toEqual(topic === undefined ? [] : [topic]);
   });
 });

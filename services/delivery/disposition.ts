@@ -9,7 +9,7 @@ import {
   type WaitingEvent,
 } from '../../shared/model/attempt-events';
 import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
-import { mergeOutcomes } from '../../shared/model/classify-response';
+import { mergeClassifications } from '../../shared/model/classify-response';
 import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/client-clock';
 import { type NotTried, type Timing } from './admission';
@@ -17,7 +17,7 @@ import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
-/** Decides how a step of a delivery ends, and derives its records. Pure. */
+/** Decides the disposition of a step of a delivery, and derives its records. Pure. */
 
 /** A delivery and the record that holds it. The body is the exact bytes to POST and never changes. */
 export interface DeliveryInHand {
@@ -36,7 +36,7 @@ export interface Traced {
   context: string;
   /** span id of the previous step */
   previous: string | undefined;
-  /** by `performance.now()`: when it was taken, and when its outcome was handed to the producer */
+  /** by `performance.now()`: when it was taken, and when its records were handed to the producer */
   takenAt: number;
   concludedAt: number;
 }
@@ -57,8 +57,8 @@ interface ConcludedAttempt extends AttemptResult {
   outcome: Outcome;
 }
 
-/** The outcome of a step: one reading of a delivery's record. Its records, metrics, log line and span derive from it. */
-export type StepOutcome =
+/** The disposition of a step, which is one reading of a delivery's record. Its records, metrics, log line and span derive from it. */
+export type Disposition =
   | { kind: 'delivered'; attempt: ConcludedAttempt }
   /** a test send, which has no next step */
   | { kind: 'tested'; attempt: ConcludedAttempt }
@@ -67,14 +67,14 @@ export type StepOutcome =
   /** given up after an attempt */
   | { kind: 'dead'; reason: DeadReason; attempt: ConcludedAttempt };
 
-/** The outcome of a step with an attempt. */
-export type AttemptOutcome = Extract<StepOutcome, { attempt: ConcludedAttempt }>;
+/** The disposition of a step with an attempt. */
+export type AttemptDisposition = Extract<Disposition, { attempt: ConcludedAttempt }>;
 
-type Ended<Kind> = Extract<StepOutcome, { kind: Kind }>;
+type Ended<Kind> = Extract<Disposition, { kind: Kind }>;
 
-/** Decides the outcome of an attempt. */
-export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptOutcome {
-  const outcome = outcomeOfUrls(tried);
+/** Decides the outcome of an attempt and the disposition of its step. */
+export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptDisposition {
+  const outcome = outcomeOf(tried);
   const { urls, rejected, skipped, durationMs, retryAfterMs } = tried;
   const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, outcome };
   if (delivery.test) return { kind: 'tested', attempt };
@@ -94,32 +94,32 @@ export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing
 }
 
 /** Returns the topic of the delivery's next record; undefined if the delivery has ended. */
-export function nextTopic(outcome: StepOutcome): string | undefined {
-  if (outcome.kind === 'dead') return DEAD;
-  return 'wait' in outcome ? tierTopic(outcome.wait.tierMs) : undefined;
+export function nextTopic(disposition: Disposition): string | undefined {
+  if (disposition.kind === 'dead') return DEAD;
+  return 'wait' in disposition ? tierTopic(disposition.wait.tierMs) : undefined;
 }
 
 /** Returns the records of a step: its events, and the delivery's next record. */
-export function recordsOf(held: DeliveryInHand, outcome: StepOutcome, nowMs: number): OutRecord[] {
-  switch (outcome.kind) {
+export function recordsOf(held: DeliveryInHand, disposition: Disposition, nowMs: number): OutRecord[] {
+  switch (disposition.kind) {
     case 'delivered':
     case 'tested':
-      return [eventRecord(attemptEvent(held, outcome.attempt, nowMs))];
+      return [eventRecord(attemptEvent(held, disposition.attempt, nowMs))];
     case 'retried':
-      return retryRecords(held, outcome, nowMs);
+      return retryRecords(held, disposition, nowMs);
     case 'diverted':
-      return divertRecords(held, outcome, nowMs);
+      return divertRecords(held, disposition, nowMs);
     case 'dead':
-      return deadRecords(held, outcome, nowMs);
+      return deadRecords(held, disposition, nowMs);
     case 'cancelled': {
-      const { kind, reason } = outcome;
+      const { kind, reason } = disposition;
       return [eventRecord({ ...about(held, nowMs), kind, n: held.delivery.attempt, reason })];
     }
   }
 }
 
-function retryRecords(held: DeliveryInHand, outcome: Ended<'retried'>, nowMs: number): OutRecord[] {
-  const { reason, wait, attempt } = outcome;
+function retryRecords(held: DeliveryInHand, disposition: Ended<'retried'>, nowMs: number): OutRecord[] {
+  const { reason, wait, attempt } = disposition;
   const waiting: Delivery = { ...afterAttempt(held.delivery, attempt), hop: held.delivery.hop + 1, reason };
   if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
@@ -131,9 +131,9 @@ function retryRecords(held: DeliveryInHand, outcome: Ended<'retried'>, nowMs: nu
 }
 
 /** Writes an event only if the reason is new, since a long wait has many hops. */
-function divertRecords(held: DeliveryInHand, outcome: Ended<'diverted'>, nowMs: number): OutRecord[] {
+function divertRecords(held: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
   const { delivery } = held;
-  const { reason, wait } = outcome;
+  const { reason, wait } = disposition;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after') {
     delete waiting.notBefore;
@@ -184,11 +184,11 @@ export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs
 }
 
 /**
- * Merges the outcomes of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
+ * Merges the classifications of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
  * not count as rejected.
  */
-function outcomeOfUrls({ urls, skipped }: AttemptResult): Outcome {
-  const outcome = mergeOutcomes(urls.map((url) => url.outcome));
+function outcomeOf({ urls, skipped }: AttemptResult): Outcome {
+  const outcome = mergeClassifications(urls.map((url) => url.outcome));
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }
 
