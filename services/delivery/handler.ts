@@ -51,7 +51,8 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      ended: (held, disposition, nowMs) => (disposition ? this.#finish(held, disposition, nowMs) : this.#decideAgain(held)),
+      ended: (held, disposition, nowMs) =>
+        disposition ? this.#finish(held, disposition, nowMs) : this.#decideAgain(held),
       late: (event) => void this.#append([event]).catch(() => undefined),
     });
     this.#undecided = new DecisionGate(

@@ -31,7 +31,13 @@ const endpoint = (id: string): Endpoint => ({
 const lookup = (change: { enabled?: boolean; paused?: boolean; endpoints?: Endpoint[] } = {}): Lookup => ({
   kind: 'open',
   version: 5,
-  destination: { enabled: true, paused: false, endpoints: [endpoint('a'), endpoint('b')], secrets: undefined, ...change },
+  destination: {
+    enabled: true,
+    paused: false,
+    endpoints: [endpoint('a'), endpoint('b')],
+    secrets: undefined,
+    ...change,
+  },
 });
 
 const delivery = (change: Partial<Delivery> = {}): Delivery => ({

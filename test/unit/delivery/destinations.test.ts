@@ -92,7 +92,10 @@ test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
   'a stored static header %s, whose name Waypost reserves, is left out and logged once for each version',
   (name) => {
     const { lookup, logged } = lookupOf(aDestination({ name }), aDestination({ name }));
-    const sent = { kind: 'open', destination: { endpoints: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] } };
+    const sent = {
+      kind: 'open',
+      destination: { endpoints: [{ path: '/in?token=t', staticHeaders: ['X-Other', 'c'] }] },
+    };
     expect([lookup(1), lookup(1), lookup(2)]).toMatchObject([sent, sent, sent]);
     expect(lookup(2)).not.toMatchObject({ destination: { endpoints: [{ problem: expect.anything() }] } });
     expect(logged.map((line) => JSON.parse(line))).toEqual([

@@ -36,7 +36,11 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
   const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
-  const disposition = concludeAttempt(of.delivery, tried, { nowMs: NOW, tiersMs: [10_000, 60_000], windowMs: 14_400_000 });
+  const disposition = concludeAttempt(of.delivery, tried, {
+    nowMs: NOW,
+    tiersMs: [10_000, 60_000],
+    windowMs: 14_400_000,
+  });
   concluded(log, of, disposition, NOW);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -33,7 +33,9 @@ test.each<[UrlErrorCode, Classification]>([
   ['forbidden_address', 'rejected'],
   ['invalid_url', 'rejected'],
   ['status', 'retry'],
-])('the error %s has the classification %s', (code, expected) => expect(classifyError(code).classification).toBe(expected));
+])('the error %s has the classification %s', (code, expected) =>
+  expect(classifyError(code).classification).toBe(expected),
+);
 
 describe('Retry-After', () => {
   const NOW = Date.parse('2026-11-21T12:00:00.000Z');
