@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
 /** Returns the configuration files of the embedded broker as text. */
@@ -16,17 +17,16 @@ const OFFSETS_RETENTION_MINUTES = 30 * 24 * 60;
 
 /**
  * Returns the properties of a single KRaft node on loopback.
- * @param where its ports, the folder of its records, and the address it listens on (default loopback; in a container
- * all)
+ * @param where its ports, and the folder of its records
  */
-export function brokerProperties(where: { ports: BrokerPorts; logDir: string; host?: string }): Record<string, string> {
-  const { ports, logDir, host = '127.0.0.1' } = where;
+export function brokerProperties(where: { ports: BrokerPorts; logDir: string }): Record<string, string> {
+  const { ports, logDir } = where;
   return {
     'process.roles': 'broker,controller',
     'node.id': '1',
     'controller.quorum.voters': `1@127.0.0.1:${String(ports.controller)}`,
     'controller.listener.names': 'CONTROLLER',
-    listeners: `PLAINTEXT://${host}:${String(ports.broker)},CONTROLLER://127.0.0.1:${String(ports.controller)}`,
+    listeners: `PLAINTEXT://127.0.0.1:${String(ports.broker)},CONTROLLER://127.0.0.1:${String(ports.controller)}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${String(ports.broker)}`,
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
     'inter.broker.listener.name': 'PLAINTEXT',
@@ -54,29 +54,46 @@ export function brokerProperties(where: { ports: BrokerPorts; logDir: string; ho
 }
 
 /**
- * Returns the configuration of log4j2. It logs to a file in the data dir, so that the terminal shows Waypost and not
- * its broker.
+ * Returns the configuration of log4j2.
+ * @param logFile a file in the data dir, so that the terminal shows Waypost and not its broker; default: stdout
  */
-export function loggingProperties(logFile: string): string {
+export function loggingProperties(logFile?: string): string {
   return propertiesText({
     status: 'error',
-    'appender.file.type': 'RollingFile',
-    'appender.file.name': 'file',
-    'appender.file.fileName': logFile,
-    'appender.file.filePattern': `${logFile}.%i`,
-    'appender.file.layout.type': 'PatternLayout',
-    'appender.file.layout.pattern': '%d %p %m (%c)%n',
-    'appender.file.policies.type': 'Policies',
-    'appender.file.policies.size.type': 'SizeBasedTriggeringPolicy',
-    'appender.file.policies.size.size': '10MB',
-    'appender.file.strategy.type': 'DefaultRolloverStrategy',
-    'appender.file.strategy.max': '3',
+    ...prefixed('appender.log', {
+      name: 'log',
+      'layout.type': 'PatternLayout',
+      'layout.pattern': '%d %p %m (%c)%n',
+      ...(logFile === undefined ? { type: 'Console' } : rollingFile(logFile)),
+    }),
     'rootLogger.level': 'warn',
-    'rootLogger.appenderRef.file.ref': 'file',
+    'rootLogger.appenderRef.log.ref': 'log',
     // Logs "started" and "shutting down", the most useful lines.
     'logger.server.name': 'kafka.server.KafkaRaftServer',
     'logger.server.level': 'info',
   });
+}
+
+function rollingFile(logFile: string): Record<string, string> {
+  return {
+    type: 'RollingFile',
+    fileName: logFile,
+    filePattern: `${logFile}.%i`,
+    'policies.type': 'Policies',
+    'policies.size.type': 'SizeBasedTriggeringPolicy',
+    'policies.size.size': '10MB',
+    'strategy.type': 'DefaultRolloverStrategy',
+    'strategy.max': '3',
+  };
+}
+
+function prefixed(prefix: string, properties: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [`${prefix}.${key}`, value]));
+}
+
+/** Returns a random id to format a folder with: 16 bytes in base64url, where a leading hyphen would parse as an option. */
+export function newClusterId(): string {
+  return `A${randomBytes(16).toString('base64url').slice(1)}`;
 }
 
 /**
@@ -106,9 +123,9 @@ export function javaArguments(jars: string, loggingFile: string): string[] {
   ];
 }
 
-/** Formats a properties file, in which a backslash is an escape character. */
+/** Formats a properties file, in which a backslash is an escape character and a line ends a value. */
 export function propertiesText(properties: Record<string, string>): string {
   return Object.entries(properties)
-    .map(([key, value]) => `${key}=${value.replaceAll('\\', '\\\\')}\n`)
+    .map(([key, value]) => `${key}=${value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`)
     .join('');
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kill } from 'node:process';
 import { promisify } from 'node:util';
 import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
@@ -13,11 +13,13 @@ import {
   brokerProperties,
   javaArguments,
   loggingProperties,
+  newClusterId,
   propertiesText,
   SHORT_LIVED,
 } from './broker-config';
+import { propertiesFile, recordsOf, requireNoVolume } from './broker-folder';
 import { startDyingWithParent } from './die-with-parent';
-import { type RunningProgram } from './child-process';
+import { type Ending, type RunningProgram } from './child-process';
 
 /**
  * A real Apache Kafka as one process of this machine, with its records in one folder. The next start finds the same
@@ -43,22 +45,33 @@ export interface BrokerOptions {
 export interface Broker extends RunningProgram {
   /** host:port */
   address: string;
+  /** undefined in a container */
+  pid?: number;
   /** @throws AppError `cannot_start` if it ends first, or is not usable after `deadlineMs` */
   ready(deadlineMs: number): Promise<void>;
+  /** Freezes it until `resume`. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Ends it and deletes its records. */
+  discard(): Promise<void>;
 }
 
 /** A stale broker writes its state on SIGTERM; after this time it is killed. */
-const STALE_STOP_MS = 15_000;
+export const STALE_STOP_MS = 15_000;
 
-/** Starts the broker of a folder. It first ends a broker that a killed supervisor left there. */
+/**
+ * Starts the broker of a folder. It first ends a broker that a killed supervisor left there.
+ * @throws AppError `cannot_start` if its records are in a container's volume, or the folder cannot be formatted
+ */
 export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const { dir } = options;
+  requireNoVolume(dir);
   mkdirSync(dir, { recursive: true });
   await endStale(dir);
   const ports = await storedPorts(dir);
   writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
   await format(options, ports);
-  const properties = { ...brokerProperties({ ports, logDir: records(dir) }), ...options.properties };
+  const properties = { ...brokerProperties({ ports, logDir: recordsOf(dir) }), ...options.properties };
   writeFileSync(propertiesFile(dir), propertiesText(properties));
 
   const output = openSync(join(dir, 'kafka.out'), 'w');
@@ -68,19 +81,34 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
     'kafka.Kafka',
     propertiesFile(dir),
   ];
-  const process = await startDyingWithParent(options.java, java, output).finally(() => closeSync(output));
-  writeFileSync(pidFile(dir), JSON.stringify(processId(process.pid) ?? {}));
+  const program = await startDyingWithParent(options.java, java, output).finally(() => closeSync(output));
+  writeFileSync(pidFile(dir), JSON.stringify(processId(program.pid) ?? {}));
 
   const address = `127.0.0.1:${String(ports.broker)}`;
-  return { ...process, address, ready: (deadlineMs) => ready(process, { address, dir, deadlineMs }) };
+  const signal = (name: NodeJS.Signals) => {
+    kill(program.pid, name);
+    return Promise.resolve();
+  };
+  return {
+    ...program,
+    address,
+    ready: (deadlineMs) => readyUnlessEnded(program.ended, { address, dir, deadlineMs }),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    discard: async () => {
+      await program.stop(0);
+      rmSync(recordsOf(dir), { recursive: true, force: true });
+    },
+  };
 }
 
-async function ready(
-  process: RunningProgram,
+/** @throws AppError `cannot_start` if the broker ends before it is usable, or is not usable after `deadlineMs` */
+export async function readyUnlessEnded(
+  ended: Promise<Ending>,
   where: { address: string; dir: string; deadlineMs: number },
 ): Promise<void> {
   const giveUp = new AbortController();
-  const died = process.ended.then((how) => {
+  const died = ended.then((how) => {
     giveUp.abort();
     throw new AppError(
       'cannot_start',
@@ -97,10 +125,10 @@ async function ready(
 async function endStale(dir: string): Promise<void> {
   const id = existsSync(pidFile(dir)) ? parseProcessId(readFileSync(pidFile(dir), 'utf8')) : undefined;
   if (!id || !isAlive(id)) return;
-  process.kill(id.pid, 'SIGTERM');
+  kill(id.pid, 'SIGTERM');
   const until = Date.now() + STALE_STOP_MS;
   while (isAlive(id)) {
-    if (Date.now() > until) process.kill(id.pid, 'SIGKILL');
+    if (Date.now() > until) kill(id.pid, 'SIGKILL');
     await sleep(50);
   }
 }
@@ -111,18 +139,16 @@ async function endStale(dir: string): Promise<void> {
  */
 async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void> {
   const { dir } = options;
-  if (existsSync(records(dir))) return;
-  const unfinished = `${records(dir)}.unfinished`;
+  if (existsSync(recordsOf(dir))) return;
+  const unfinished = `${recordsOf(dir)}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   writeFileSync(propertiesFile(dir), propertiesText(brokerProperties({ ports, logDir: unfinished })));
-  // A Kafka id is 16 bytes in base64url; a leading hyphen would parse as an option.
-  const id = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
   const tool = [
     'kafka.tools.StorageTool',
     'format',
     '-t',
-    id,
+    newClusterId(),
     '-c',
     propertiesFile(dir),
     ...(options.formatArguments ?? []),
@@ -132,9 +158,7 @@ async function format(options: BrokerOptions, ports: BrokerPorts): Promise<void>
   } catch (error) {
     throw new AppError('cannot_start', `The folder of the embedded Kafka could not be prepared: ${messageOf(error)}`);
   }
-  renameSync(unfinished, records(dir));
+  renameSync(unfinished, recordsOf(dir));
 }
 
-const records = (dir: string) => join(dir, 'records');
 const pidFile = (dir: string) => join(dir, 'broker.pid');
-const propertiesFile = (dir: string) => join(dir, 'server.properties');

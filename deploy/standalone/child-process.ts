@@ -10,13 +10,17 @@ export interface Ending {
 
 /** A started program. */
 export interface RunningProgram {
-  pid: number;
   /** resolves when it has ended; never rejects */
   ended: Promise<Ending>;
   /** Asks it to end, and kills it after `deadlineMs`. Resolves when it has ended. */
   stop(deadlineMs: number): Promise<void>;
   /** Kills it now. */
   kill(): void;
+}
+
+/** A program that is a process of this machine. */
+export interface RunningProcess extends RunningProgram {
+  pid: number;
 }
 
 /** Describes how a child process ended. */

@@ -1,83 +1,140 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sleep } from '../../shared/service/async';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { waitForKafka } from '../../shared/kafka/connection';
-import { type Broker } from './broker';
-import { brokerProperties } from './broker-config';
+import { type Broker, type BrokerOptions, readyUnlessEnded, STALE_STOP_MS } from './broker';
+import {
+  brokerProperties,
+  javaArguments,
+  loggingProperties,
+  newClusterId,
+  propertiesText,
+  SHORT_LIVED,
+} from './broker-config';
+import { propertiesFile, volumeOf } from './broker-folder';
+import { type Ending } from './child-process';
+import { type ContainerEngine, type EngineContainer } from './container-engine';
 import { storedPorts } from './stored-ports';
 
 /**
- * The same broker in a container, for machines that have Docker but no Java. Its port is the same inside and outside,
- * because Kafka tells clients its address. Its records are in a volume named after the folder, so that the next start
- * finds them. The reaper of testcontainers removes it after this process has ended.
+ * The same broker in a container, for machines that have a container engine but no Java. Its port is the same inside
+ * and outside, because Kafka tells clients its address. Its records are in a volume of the engine, whose name is in the
+ * broker's folder. The container has that name too, so that two brokers never run on one volume.
  */
 
 const IMAGE = 'apache/kafka:4.1.2';
+/** Folders of the image. */
 const RECORDS = '/var/lib/kafka/data';
-
-/** Returns whether Docker or a replacement responds. Loads testcontainers only here, and only if it is installed. */
-export function dockerAnswers(): Promise<boolean> {
-  return import('testcontainers')
-    .then(({ getContainerRuntimeClient }) => getContainerRuntimeClient())
-    .then(
-      () => true,
-      () => false,
-    );
-}
+const JARS = '/opt/kafka/libs';
+const LOG_BYTES = 10_000_000;
+const POLL_MS = 500;
 
 /**
- * Starts the container of a folder.
- * @throws AppError `cannot_start` if the image is not available or the container does not start
+ * Starts the container of a folder. It first ends one that a killed process left.
+ * @throws AppError `cannot_start` if the folder belongs to a broker without a container, or the container does not start
  */
-export async function launchContainer(dir: string): Promise<Broker> {
-  const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
+export async function launchContainer(
+  engine: ContainerEngine,
+  options: Omit<BrokerOptions, 'java' | 'jars'>,
+  pollMs = POLL_MS,
+): Promise<Broker> {
+  const { dir } = options;
   mkdirSync(dir, { recursive: true });
+  const volume = volumeOf(dir);
+  await engine.remove(volume, STALE_STOP_MS);
   const ports = await storedPorts(dir);
-  const runtime = await getContainerRuntimeClient();
-  const host = runtime.info.containerRuntime.host;
-  const address = `${host}:${String(ports.broker)}`;
-  const properties = {
-    ...brokerProperties({ ports, logDir: RECORDS, host: '0.0.0.0' }),
-    'advertised.listeners': `PLAINTEXT://${address}`,
-  };
-  const container = await new GenericContainer(IMAGE)
-    .withEnvironment(asEnvironment(properties))
-    .withExposedPorts({ container: ports.broker, host: ports.broker })
-    .withBindMounts([{ source: volumeOf(dir), target: RECORDS }])
-    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
-    .start()
-    .catch((error: unknown) => {
-      throw new AppError('cannot_start', `The container ${IMAGE} did not start: ${messageOf(error)}`);
-    });
+  const text = propertiesText(
+    published({ ...brokerProperties({ ports, logDir: RECORDS }), ...options.properties }, ports.broker, engine.host),
+  );
+  writeFileSync(propertiesFile(dir), text);
+  const container = await engine.run({
+    name: volume,
+    image: IMAGE,
+    command: ['sh', '-c', script(options)],
+    environment: { WAYPOST_PROPERTIES: text, WAYPOST_LOGGING: loggingProperties() },
+    port: ports.broker,
+    // An engine on another machine must listen where this one reaches it.
+    loopback: engine.host === '127.0.0.1',
+    volume: { name: volume, target: RECORDS },
+    logFile: rolled(join(dir, 'kafka.log')),
+  });
 
-  const ended = runtime.container
-    .getById(container.getId())
-    .wait()
-    .then(
-      () => ({ text: 'its container ended' }),
-      (error: unknown) => ({ text: messageOf(error) }),
-    );
+  const removed = new AbortController();
+  const ended = untilEnded(container, removed.signal, pollMs);
+  const stop = async (deadlineMs: number) => {
+    try {
+      await engine.remove(volume, deadlineMs);
+    } catch (error) {
+      throw new AppError(
+        'cannot_start',
+        `The container ${volume} could not be stopped: ${messageOf(error)}. The next start stops it.`,
+      );
+    } finally {
+      removed.abort();
+    }
+    await ended;
+  };
+  const address = `${engine.host}:${String(ports.broker)}`;
   return {
-    pid: 0,
     address,
     ended,
-    ready: (deadlineMs) => waitForKafka({ brokers: [address] }, deadlineMs),
-    stop: async (deadlineMs) => {
-      await container.stop({ timeout: deadlineMs, removeVolumes: false });
+    ready: (deadlineMs) => readyUnlessEnded(ended, { address, dir, deadlineMs }),
+    stop,
+    // If the engine does not answer, the broker's end is not seen either.
+    kill: () => void container.signal('SIGKILL').catch(() => undefined),
+    pause: () => container.signal('SIGSTOP'),
+    resume: () => container.signal('SIGCONT'),
+    discard: async () => {
+      await stop(0);
+      await engine.removeVolume(volume);
     },
-    // The reaper removes it after this process has ended.
-    kill: () => undefined,
   };
 }
 
-/** Converts properties to the image's variables: `log.dirs` becomes KAFKA_LOG_DIRS. */
-function asEnvironment(properties: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(properties).map(([key, value]) => [`KAFKA_${key.toUpperCase().replaceAll('.', '_')}`, value]),
-  );
+/** Makes the listener reachable from outside the container, under the address that clients use. */
+function published(properties: Record<string, string>, port: number, host: string): Record<string, string> {
+  const loopback = `//127.0.0.1:${String(port)}`;
+  return {
+    ...properties,
+    listeners: (properties.listeners ?? '').replace(loopback, `//0.0.0.0:${String(port)}`),
+    'advertised.listeners': (properties['advertised.listeners'] ?? '').replace(loopback, `//${host}:${String(port)}`),
+  };
 }
 
-function volumeOf(dir: string): string {
-  return `waypost-${createHash('sha256').update(resolve(dir)).digest('hex').slice(0, 12)}`;
+/** Returns the shell script of the container. It formats a new volume: Kafka writes `meta.properties` last. */
+function script(options: Pick<BrokerOptions, 'formatArguments' | 'shortLived'>): string {
+  const java = [
+    'java',
+    ...(options.shortLived ? [SHORT_LIVED] : []),
+    ...javaArguments(JARS, '/tmp/logging.properties'),
+  ];
+  const config = '/tmp/broker.properties';
+  const format = ['kafka.tools.StorageTool', 'format', '-t', newClusterId(), '-c', config];
+  return [
+    'set -e',
+    `printf %s "$WAYPOST_PROPERTIES" > ${config}`,
+    'printf %s "$WAYPOST_LOGGING" > /tmp/logging.properties',
+    `[ -e ${RECORDS}/meta.properties ] || ${quoted([...java, ...format, ...(options.formatArguments ?? [])])}`,
+    `exec ${quoted([...java, 'kafka.Kafka', config])}`,
+  ].join('\n');
+}
+
+function quoted(words: string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+}
+
+/** Resolves when it has ended or `removed` is aborted. An engine that restarts does not answer, and says nothing. */
+async function untilEnded(container: EngineContainer, removed: AbortSignal, pollMs: number): Promise<Ending> {
+  while (!removed.aborted) {
+    const ending = await container.ending().catch(() => undefined);
+    if (ending) return ending;
+    await sleep(pollMs, { signal: removed });
+  }
+  return { text: 'its container was removed' };
+}
+
+/** Keeps a log of bounded size: an old one makes room. */
+function rolled(file: string): string {
+  if (existsSync(file) && statSync(file).size > LOG_BYTES) renameSync(file, `${file}.1`);
+  return file;
 }

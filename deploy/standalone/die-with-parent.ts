@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Ending, ending, type RunningProgram } from './child-process';
+import { type Ending, ending, type RunningProcess } from './child-process';
 
 /**
  * Runs a program that ends when this process does, even after `kill -9`, without its cooperation.
@@ -31,7 +31,7 @@ exec "$@" 3<&- </dev/null
  * Starts a command with a watcher.
  * @param output file descriptor that gets its stdout and stderr
  */
-export async function startDyingWithParent(command: string, args: string[], output: number): Promise<RunningProgram> {
+export async function startDyingWithParent(command: string, args: string[], output: number): Promise<RunningProcess> {
   const child = spawn('sh', ['-c', SCRIPT, 'waypost-watch', command, ...args], {
     detached: true,
     stdio: ['pipe', output, output],

@@ -1,6 +1,7 @@
-import { AppError } from '../../shared/service/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { type Broker, type BrokerOptions, launchBroker } from './broker';
-import { dockerAnswers, launchContainer } from './container';
+import { launchContainer } from './container';
+import { findEngine } from './container-engine';
 import { kafkaJars } from './kafka-jars';
 import { findJava, HOW_TO_GET_KAFKA } from './java';
 
@@ -23,12 +24,12 @@ export async function findKafka(note: (text: string) => void): Promise<Launch> {
     const jars = await kafkaJars(note);
     return (options) => launchBroker({ ...options, java, jars });
   }
-  if (await dockerAnswers()) {
-    note('no Java 17 here: running Apache Kafka in a container');
-    return ({ dir }) => launchContainer(dir);
-  }
-  throw new AppError(
-    'cannot_start',
-    `There is no Kafka to use: neither Java 17 nor Docker was found. ${HOW_TO_GET_KAFKA}`,
-  );
+  const engine = await findEngine(note).catch((error: unknown) => {
+    throw new AppError(
+      'cannot_start',
+      `There is no Kafka to use: no Java 17 or newer was found. ${messageOf(error)} ${HOW_TO_GET_KAFKA}`,
+    );
+  });
+  note('no Java 17 here: running Apache Kafka in a container');
+  return (options) => launchContainer(engine, options);
 }

@@ -36,21 +36,27 @@ export async function localKafka(options: {
   fatal: (error: unknown) => void;
   /** once aborted, nothing is started any more */
   stopping: AbortSignal;
+  /** tests replace it */
+  find?: typeof findKafka;
 }): Promise<LocalKafka> {
-  const { settings, output, stopping } = options;
+  const { settings, output, stopping, find = findKafka } = options;
   if (settings.KAFKA_BROKERS && settings.KAFKA_BROKERS.length > 0) {
     await waitForGiven(settings);
     return { brokers: settings.KAFKA_BROKERS, embedded: false };
   }
-  const launch = await findKafka((text) => output.say(`  ${text} …`));
+  const launch = await find((text) => output.say(`  ${text} …`));
   stopping.throwIfAborted();
   const dir = join(settings.WAYPOST_DATA_DIR, 'kafka');
   return new Promise<LocalKafka>((resolve, reject) => {
     let address: string | undefined;
+    let wasReady = false;
     const launched = (broker: Broker) => {
       if (address === undefined) {
         address = broker.address;
-        broker.ready(READY_MS).then(() => resolve({ brokers: [broker.address], embedded: true }), reject);
+        broker.ready(READY_MS).then(() => {
+          wasReady = true;
+          resolve({ brokers: [broker.address], embedded: true });
+        }, reject);
       } else if (address !== broker.address) {
         options.fatal(
           new AppError('cannot_start', `Kafka ended, and something else now listens on ${address}; start again.`),
@@ -70,7 +76,10 @@ export async function localKafka(options: {
           launched(broker);
           return broker;
         },
-        onDown: (ending, pauseMs) => output.event('kafka.ended', { how: ending.text, restartInMs: pauseMs }),
+        onDown: (ending, pauseMs) => {
+          // The start itself reports the failure of the first broker, and no restart follows.
+          if (wasReady) output.event('kafka.ended', { how: ending.text, restartInMs: pauseMs });
+        },
       }),
     );
   });

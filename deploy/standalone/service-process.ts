@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { type Output } from './output';
 import { type ServiceName } from './service-list';
 import { lowerPriority } from './nice';
-import { type Ending, ending, type RunningProgram } from './child-process';
+import { type Ending, ending, type RunningProcess } from './child-process';
 
 /**
  * Runs one service as a process. It has its own session, so that the terminal's Ctrl-C reaches only the supervisor,
@@ -37,7 +37,7 @@ const NODE_FLAGS = [
 const GIVE_WAY: readonly ServiceName[] = ['control'];
 
 /** A started service. */
-export interface ServiceProcess extends RunningProgram {
+export interface ServiceProcess extends RunningProcess {
   /** returns whether it has reported that it is up */
   started(): boolean;
   /** returns its stderr from before it was up, which is not printed: the sentence with which it refused to start */

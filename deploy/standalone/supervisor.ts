@@ -171,9 +171,12 @@ function asText(ports: Record<PortName, number>): Record<string, string> {
 }
 
 async function stopAll(started: Started): Promise<void> {
-  await started.services?.stop();
-  await started.broker?.stop(BROKER_STOP_MS);
-  started.releaseLock?.();
+  try {
+    await started.services?.stop();
+    await started.broker?.stop(BROKER_STOP_MS);
+  } finally {
+    started.releaseLock?.();
+  }
 }
 
 /** An error other than AppError is a bug, and its stack helps to find it. */

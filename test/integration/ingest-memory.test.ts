@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(async () => {
   await ingest.close();
-  await broker.stop(2_000);
+  await broker.discard();
   limit.remove();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -112,12 +112,12 @@ test(
   'while Kafka is frozen ingest answers 503 within its memory limit, and afterwards accepts calls again',
   async () => {
     await accepted('key-1');
-    process.kill(broker.pid, 'SIGSTOP');
+    await broker.pause();
     let statuses: Map<number, number>;
     try {
       statuses = await load(Date.now() + FROZEN_MS);
     } finally {
-      process.kill(broker.pid, 'SIGCONT');
+      await broker.resume();
     }
     expect([...statuses.keys()]).toEqual([503]);
     expect(statuses.get(503)).toBeGreaterThan(CLIENTS);

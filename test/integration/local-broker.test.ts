@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { type Broker } from '../../deploy/standalone/broker';
-import { isAlive, processId } from '../../shared/service/process-id';
 import { storedPorts } from '../../deploy/standalone/stored-ports';
 import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
 import { waitForKafka } from '../../shared/kafka/connection';
@@ -23,7 +22,7 @@ beforeAll(async () => {
   launch = await findKafka(() => undefined);
 });
 afterAll(async () => {
-  await Promise.all(launched.map((broker) => broker.stop(2_000)));
+  await Promise.all(launched.map((broker) => broker.discard()));
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -69,11 +68,10 @@ test('records and address survive a stop, a SIGKILL and a broker that was left r
 
   const third = await start();
   expect(await endOffset(third)).toBe('2');
-  const left = processId(third.pid)!;
 
   // The third broker still runs: the next start on its folder must stop it.
   const fourth = await start();
-  expect(isAlive(left)).toBe(false);
+  await third.ended;
   expect(fourth.address).toBe(first.address);
   expect(await endOffset(fourth)).toBe('2');
   await fourth.stop(20_000);

@@ -13,7 +13,6 @@ import { PROFILE_DIR, PROFILE_MAIN } from './profile';
 /** The resources of a run: a folder, a broker, a receiver; and one system after the other. */
 
 const READY_MS = 90_000;
-const STOP_MS = 5_000;
 
 /** The resources that all benchmarks of a run share: a folder, a broker, a receiver. */
 export interface Bench {
@@ -87,7 +86,7 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
     admin = new KafkaJs({ brokers: [broker.address], clientId: 'waypost-bench', logLevel: logLevel.NOTHING }).admin();
     await admin.connect();
   } catch (error) {
-    await broker.stop(STOP_MS);
+    await broker.discard();
     throw error;
   }
   const topicsOf = async (prefix: string) => (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
@@ -97,8 +96,8 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
   };
   return {
     address: broker.address,
-    pid: broker.pid,
-    folder: broker.pid > 0 ? join(dir, 'kafka', 'records') : undefined,
+    pid: broker.pid ?? 0,
+    folder: broker.pid === undefined ? undefined : join(dir, 'kafka', 'records'),
     records,
     recordsIn: async (prefix, wanted) => {
       const topics = (await topicsOf(prefix)).filter((topic) => wanted(topic.slice(prefix.length)));
@@ -114,7 +113,7 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
     },
     stop: async () => {
       await admin.disconnect();
-      await broker.stop(STOP_MS);
+      await broker.discard();
     },
   };
 }

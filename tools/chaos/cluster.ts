@@ -13,7 +13,7 @@ import {
   SHORT_LIVED,
 } from '../../deploy/standalone/broker-config';
 import { startDyingWithParent } from '../../deploy/standalone/die-with-parent';
-import { type RunningProgram } from '../../deploy/standalone/child-process';
+import { type RunningProcess } from '../../deploy/standalone/child-process';
 import { freePorts } from '../../test/support/free-port';
 import { waitForKafka } from '../../shared/kafka/connection';
 
@@ -61,7 +61,7 @@ export async function startCluster(dir: string, size: number): Promise<Cluster> 
   }));
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const place: Place = { dir, java, jars, clusterId, ports };
-  const running = new Map<number, RunningProgram>();
+  const running = new Map<number, RunningProcess>();
   const nodes = ports.map((_, i) => makeNode(place, i + 1, running));
   const brokers = ports.map(({ broker }) => `127.0.0.1:${broker}`);
   const stop = async () => {
@@ -77,7 +77,7 @@ export async function startCluster(dir: string, size: number): Promise<Cluster> 
   return { brokers: brokers.join(','), nodes, stop };
 }
 
-function makeNode(place: Place, id: number, running: Map<number, RunningProgram>): Node {
+function makeNode(place: Place, id: number, running: Map<number, RunningProcess>): Node {
   const dir = join(place.dir, `node-${id}`);
   const records = join(dir, 'records');
   const file = join(dir, 'server.properties');

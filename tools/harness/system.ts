@@ -122,7 +122,9 @@ export async function systemEnv(
   }
   const ports = await freePorts(PORTS.length);
   const shared = Object.entries(process.env).filter(([name]) => name.startsWith('KAFKA_')) as [string, string][];
+  const { WAYPOST_KAFKA } = process.env;
   return {
+    ...(WAYPOST_KAFKA ? { WAYPOST_KAFKA } : {}),
     ...(options.embedded
       ? {}
       : { ...Object.fromEntries(shared), WAYPOST_TOPIC_PREFIX: options.prefix, WAYPOST_REPLICATION: '1' }),
