@@ -85,7 +85,7 @@ module.exports = {
       from: { path: '^(console|cli)/' },
       to: {
         path: '^shared/api/',
-        pathNot: '^shared/api/(access|client)\\.ts$',
+        pathNot: '^shared/api/(access|client|operation)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

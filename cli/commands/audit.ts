@@ -1,4 +1,5 @@
 import { type Command } from 'commander';
+import { AUDIT_KINDS } from '../../shared/api/operation';
 import { type Audit, type Operations } from '../../shared/api/operations';
 import { type Cli, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
@@ -10,7 +11,6 @@ import { type Column } from '../output/table';
 type Entry = Audit['data'][number];
 type Query = NonNullable<Operations['GET /audit']['query']>;
 
-const KINDS = ['source', 'destination', 'token', 'deletion', 'replay', 'delivery', 'notice', 'session'] as const;
 /** Authors without a token in the list: the admin token of the settings, and Waypost itself. */
 const NO_TOKENS = ['admin', 'waypost'];
 
@@ -39,7 +39,7 @@ export function addAudit(cli: Cli, program: Command): void {
       summary: 'List the audit trail, newest first',
       example: 'audit --kind destination --limit 20',
       options: [
-        ['--kind <kind>', KINDS.join(', ')],
+        ['--kind <kind>', AUDIT_KINDS.join(', ')],
         ['--entry <id>', 'id of a source, destination or other entry'],
         ['--by <token>', 'by id or name; admin: the token in the settings; waypost: Waypost itself'],
         ['--limit <n>', 'maximum number (default 50)'],
@@ -57,7 +57,7 @@ export function addAudit(cli: Cli, program: Command): void {
 
 async function queryOf(session: Session, { kind, entry, by }: AuditOptions): Promise<Query> {
   return {
-    ...(kind !== undefined && { kind: oneOf(kind, '--kind', KINDS) }),
+    ...(kind !== undefined && { kind: oneOf(kind, '--kind', AUDIT_KINDS) }),
     ...(entry !== undefined && { entry }),
     ...(by !== undefined && { by: await actor(session, by) }),
   };

@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
-import { type DeliveryStatus } from '../../shared/api/deliveries';
 import { type Delivery, type Operations } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
+import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
 import { findDestination, findSource } from '../resolve-by-name';
@@ -11,13 +11,6 @@ import { timeOf } from '../time';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-export const STATUSES = [
-  'waiting',
-  'retrying',
-  'delivered',
-  'dead',
-  'cancelled',
-] as const satisfies readonly DeliveryStatus[];
 type Query = NonNullable<Operations['GET /deliveries']['query']>;
 
 interface ListOptions {
@@ -43,7 +36,7 @@ export function addDeliveries(cli: Cli, program: Command): void {
       options: [
         ['--destination <destination>', 'by id or name'],
         ['--source <source>', 'by id or name'],
-        ['--status <status>', STATUSES.join(', ')],
+        ['--status <status>', DELIVERY_STATUSES.join(', ')],
         ['--message <id>', "the message's id"],
         ['--user <id>', "the user's id"],
         ['--type <type>', MESSAGE_TYPES.join(', ')],
@@ -75,7 +68,7 @@ async function queryOf(session: Session, options: ListOptions): Promise<Query> {
   return {
     ...(destination !== undefined && { destination: (await findDestination(session.api(), destination)).id }),
     ...(source !== undefined && { source: (await findSource(session.api(), source)).id }),
-    ...(status !== undefined && { status: oneOf(status, '--status', STATUSES) }),
+    ...(status !== undefined && { status: oneOf(status, '--status', DELIVERY_STATUSES) }),
     ...(type !== undefined && { type: oneOf(type, '--type', MESSAGE_TYPES) }),
     ...(message !== undefined && { message }),
     ...(user !== undefined && { user }),

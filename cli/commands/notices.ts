@@ -1,5 +1,6 @@
 import { type Command } from 'commander';
 import { type Notice, type Operations } from '../../shared/api/operations';
+import { NOTICE_KINDS } from '../../shared/model/config';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
 import { findDestination } from '../resolve-by-name';
@@ -10,7 +11,6 @@ import { type Column } from '../output/table';
 
 type Query = NonNullable<Operations['GET /notices']['query']>;
 
-const KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 /** The webhook of the alerts is not in the list of destinations. */
 const ALERTS = 'alerts';
 
@@ -43,7 +43,7 @@ export function addNotices(cli: Cli, program: Command): void {
       example: 'notices list --open',
       options: [
         ['--destination <destination>', `by id or name; ${ALERTS}: the webhook of alerts itself`],
-        ['--kind <kind>', KINDS.join(', ')],
+        ['--kind <kind>', NOTICE_KINDS.join(', ')],
         ['--open', 'only ongoing notices'],
         ['--unseen', 'only unacknowledged notices'],
         ['--limit <n>', 'maximum number (default 50)'],
@@ -76,7 +76,7 @@ async function queryOf(session: Session, { destination, kind, open, unseen }: Li
   const idOf = async (name: string) => (name === ALERTS ? ALERTS : (await findDestination(session.api(), name)).id);
   return {
     ...(destination !== undefined && { destination: await idOf(destination) }),
-    ...(kind !== undefined && { kind: oneOf(kind, '--kind', KINDS) }),
+    ...(kind !== undefined && { kind: oneOf(kind, '--kind', NOTICE_KINDS) }),
     ...(open && { open: 'true' as const }),
     ...(unseen && { acknowledged: 'false' as const }),
   };

@@ -1,6 +1,7 @@
 import { type Command } from 'commander';
 import { type Operations, type Replay } from '../../shared/api/operations';
 import { MESSAGE_TYPES } from '../../shared/model/message';
+import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
 import { all } from '../connect/api';
 import { findDestination } from '../resolve-by-name';
@@ -9,7 +10,6 @@ import { type Column } from '../output/table';
 import { sleep } from '../../shared/service/async';
 import { timeOf } from '../time';
 import { FAILED, usage } from '../process-context';
-import { STATUSES } from './deliveries';
 
 /** `waypost replay`: sends deliveries again. */
 
@@ -60,7 +60,7 @@ function addScope(cli: Cli, replay: Command): void {
         ['--destination <destination>', 'by id or name (required)'],
         ['--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z'],
         ['--until <time>', 'accepted before this time'],
-        ['--status <status>', STATUSES.join(', ')],
+        ['--status <status>', DELIVERY_STATUSES.join(', ')],
         ['--type <type>', MESSAGE_TYPES.join(', ')],
         ['--from-messages', 'all messages of the last 7 days, also from before the destination existed'],
         ['--include-delivered', 'include delivered ones'],
@@ -85,7 +85,7 @@ async function scopeOf(session: Session, options: AllOptions): Promise<Operation
     destination: id,
     ...(since !== undefined && { from: timeOf(since, '--since', Date.now()) }),
     ...(until !== undefined && { to: timeOf(until, '--until', Date.now()) }),
-    ...(status !== undefined && { status: oneOf(status, '--status', STATUSES) }),
+    ...(status !== undefined && { status: oneOf(status, '--status', DELIVERY_STATUSES) }),
     ...(type !== undefined && { type: oneOf(type, '--type', MESSAGE_TYPES) }),
     ...(options.fromMessages && { origin: 'messages' as const }),
     ...(options.includeDelivered && { includeDelivered: true }),

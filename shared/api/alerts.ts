@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ALERTS_ID, DEFAULT_ALERTS } from '../model/config';
+import { ALERTS_ID, DEFAULT_ALERTS, NOTICE_KINDS } from '../model/config';
 import {
   changed,
   count,
@@ -50,7 +50,6 @@ const alerts = z.strictObject({
   version: count,
 });
 
-export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 /** `none`: no alert is sent, for example without a URL for alerts; `due`: still to be sent */
 export const ALERT_STATES = ['none', 'due', 'sent'] as const;
 

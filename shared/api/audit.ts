@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import { list, pageParameters, time } from './fields';
-import { ACT_KINDS, type Action, ACTIONS, type OperationsOf } from './operation';
+import { ACT_KINDS, type Action, ACTIONS, AUDIT_KINDS, type AuditKind, type OperationsOf } from './operation';
 import { actor } from './tokens';
 
 /** The audit trail: its query, response and operation. */
-
-const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
-export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** Returns whether a row is a change of an entry of `config`, not an act. */
 export function isChange({ kind, action }: { kind: AuditKind; action: Action }): boolean {

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
+import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 
 /** Deliveries and their attempts: requests, responses and operations. */
-
-export const STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
-export type DeliveryStatus = (typeof STATUSES)[number];
 
 const text = z.string().min(1).max(500);
 /** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
@@ -16,7 +14,7 @@ const MAX_USER_CHARACTERS = 8_000;
 const deliveryFilter = z.strictObject({
   destination: text.optional(),
   source: text.optional(),
-  status: z.enum(STATUSES).optional(),
+  status: z.enum(DELIVERY_STATUSES).optional(),
   message: text.optional().meta({ description: "The message's id" }),
   user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
@@ -75,7 +73,7 @@ const delivery = z.strictObject({
   destination: z.string(),
   type: z.enum(MESSAGE_TYPES),
   userId: z.string().nullable(),
-  status: z.enum(STATUSES),
+  status: z.enum(DELIVERY_STATUSES),
   reason: z.string().nullable().meta({ description: 'Why the delivery waits or ended' }),
   acceptedAt: time,
   expiresAt: time,

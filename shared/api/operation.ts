@@ -1,10 +1,13 @@
 import { type z } from 'zod';
 import { type OperationId } from './access';
 
-/** The type of an operation in the table. */
+/** The type of an operation in the table, and the words of the audit trail. Clients import it, so it loads no schema. */
 
 /** Subjects of acts. They are not entries of `config`. */
 export const ACT_KINDS = ['deletion', 'replay', 'delivery', 'notice', 'session'] as const;
+/** Subjects of the rows of the audit trail: entries of `config`, and acts. */
+export const AUDIT_KINDS = ['source', 'destination', 'token', 'audience', 'computed_trait', ...ACT_KINDS] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** The first three are changes of entries; the others are acts. */
 export const ACTIONS = [

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
-import { STATUSES } from './deliveries';
+import { DELIVERY_STATUSES } from '../model/reasons';
 import { count, list, pageParameters, time, timeInput } from './fields';
 import { type OperationsOf } from './operation';
 
@@ -17,7 +17,7 @@ export const replayBody = z.strictObject({
   destination: z.string().min(1),
   from: timeInput.optional().meta({ description: 'Accepted at this time or later. Omit for everything retained' }),
   to: timeInput.optional().meta({ description: 'Accepted before this time. Default: now' }),
-  status: z.enum(STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
+  status: z.enum(DELIVERY_STATUSES).optional().meta({ description: 'Only deliveries with this status in the history' }),
   type: z.enum(MESSAGE_TYPES).optional(),
   origin: z.enum(ORIGINS).optional().meta({
     description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
@@ -36,7 +36,7 @@ const replay = z.strictObject({
   to: time,
   destination: z.string(),
   origin: z.enum(ORIGINS),
-  deliveryStatus: z.enum(STATUSES).nullable(),
+  deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),
   type: z.enum(MESSAGE_TYPES).nullable(),
   includeDelivered: z.boolean(),
   preview: z.boolean(),

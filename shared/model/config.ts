@@ -113,6 +113,9 @@ export const DEFAULT_SHARDS = 4;
  */
 export const ALERTS_ID = 'alerts';
 
+/** The kinds of notices about a destination. An alert sends one. */
+export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
+
 /** Settings of the alerts. */
 export interface AlertSettings {
   /** ms without a success, and with failures, after which a destination counts as failing */

@@ -1,7 +1,17 @@
 /**
- * Reasons why a delivery waits or has ended, as written to the headers of deliveries and to their events. Each has a row
- * in docs/operations/failures.md and a label in the console, and each but `replayed` a metric series.
+ * The statuses of a delivery, and the reasons why it waits or has ended, as written to the headers of deliveries and to
+ * their events. Each reason has a row in docs/operations/failures.md and a label in the console, and each but `replayed`
+ * a metric series. The console and the command line import this file, so it imports no schema.
  */
+
+/** `waiting`: not tried yet since it was accepted or replayed; `retrying`: tried, and tried again. The others are final. */
+export const DELIVERY_STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Returns whether a delivery has no final status yet. */
+export function isUnderWay(status: DeliveryStatus | undefined): boolean {
+  return status === 'waiting' || status === 'retrying';
+}
 
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';

@@ -1,16 +1,8 @@
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { type Reason } from '../../../shared/model/reasons';
 
 /** Labels for the codes of the API. Pure. */
 
-/** Statuses of deliveries. */
-export const STATUSES = [
-  'waiting',
-  'retrying',
-  'delivered',
-  'dead',
-  'cancelled',
-] as const satisfies readonly DeliveryStatus[];
 export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
 export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
@@ -103,12 +95,7 @@ export function localOfIso(iso: string | null | undefined): string {
   return shifted.toISOString().slice(0, 16);
 }
 
-export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
-
-/** The webhook of the alerts is not a destination that the user can edit. */
-const ALERTS = 'alerts';
-
-/** Returns the path of a destination's page. */
+/** Returns the path of a destination's page. The user cannot edit the webhook of the alerts as a destination. */
 export function placeOf(destination: string): string {
-  return destination === ALERTS ? '/alerts' : `/destinations/${destination}`;
+  return destination === ALERTS_ID ? '/alerts' : `/destinations/${destination}`;
 }

@@ -1,3 +1,4 @@
+import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Answer } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -16,12 +17,7 @@ export function Audit() {
   return (
     <Page title="Audit">
       <FilterBar filters={filters} label="Filter">
-        <ChoiceFilter
-          filters={filters}
-          name="kind"
-          label="Kind"
-          options={['source', 'destination', 'token', 'delivery', 'replay', 'deletion', 'notice', 'session']}
-        />
+        <ChoiceFilter filters={filters} name="kind" label="Kind" options={AUDIT_KINDS} />
         <ByFilter filters={filters} />
         <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of the entry" />
       </FilterBar>

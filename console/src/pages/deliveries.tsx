@@ -1,7 +1,8 @@
 import { Text, TextInput } from '@mantine/core';
 import { type Deliveries as Answer } from '../../../shared/api/operations';
+import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
 import { useNames, useRead } from '../lib/api';
-import { isoOfLocal, localOfIso, reasonInWords, STATUSES, TYPES } from '../lib/labels';
+import { isoOfLocal, localOfIso, reasonInWords, TYPES } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
@@ -14,7 +15,7 @@ export function Deliveries() {
   return (
     <Page title="Deliveries">
       <FilterBar filters={filters} label="Search">
-        <ChoiceFilter filters={filters} name="status" label="Status" options={STATUSES} />
+        <ChoiceFilter filters={filters} name="status" label="Status" options={DELIVERY_STATUSES} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
         <NameFilter filters={filters} name="source" label="Source" kind="sources" />
         <ChoiceFilter filters={filters} name="type" label="Type" options={TYPES} />

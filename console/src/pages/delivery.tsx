@@ -2,6 +2,7 @@ import { Alert, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
+import { isUnderWay } from '../../../shared/model/reasons';
 import { AttemptView, BodyView } from '../destination/attempt';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -10,7 +11,6 @@ import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When 
 
 /** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
-const isUnderWay = (status: string | undefined) => status === 'waiting' || status === 'retrying';
 
 /** One delivery: its state, its attempts, and a replay. */
 export function DeliveryPage() {

@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { type Notice } from '../../../shared/api/operations';
+import { NOTICE_KINDS } from '../../../shared/model/config';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { counted, NOTICE_KINDS, placeOf } from '../lib/labels';
+import { counted, placeOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 

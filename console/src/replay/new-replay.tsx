@@ -3,8 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
+import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
 import { useChange, useNames, useRead } from '../lib/api';
-import { count, STATUSES, TYPES } from '../lib/labels';
+import { count, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
 
@@ -124,7 +125,7 @@ function Choices({ scope, onChange }: FieldsProps) {
     <Group align="flex-end">
       <NativeSelect label="Destination" data={data} {...field('destination')} />
       <NativeSelect label="Origin" data={ORIGINS} {...field('origin')} />
-      <NativeSelect label="Status" data={any(STATUSES)} {...field('status')} />
+      <NativeSelect label="Status" data={any(DELIVERY_STATUSES)} {...field('status')} />
       <NativeSelect label="Type" data={any(TYPES)} {...field('type')} />
     </Group>
   );

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Actor } from '../auth/identities';
-import { type ALERT_STATES, type NOTICE_KINDS } from '../../../shared/api/alerts';
+import { type ALERT_STATES } from '../../../shared/api/alerts';
+import { type NOTICE_KINDS } from '../../../shared/model/config';
 import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';

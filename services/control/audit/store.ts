@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Response } from 'express';
-import { type AuditKind } from '../../../shared/api/audit';
+import { type AuditKind } from '../../../shared/api/operation';
 import { type Act } from '../../../shared/api/operation';
 import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';

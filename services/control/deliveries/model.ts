@@ -1,5 +1,6 @@
 import { type Query } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
+import { isUnderWay } from '../../../shared/model/reasons';
 import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
 import { type DeliveryRow, type Try } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
@@ -51,7 +52,7 @@ export function deliveryDetail(row: DeliveryRow, { urls, destination }: WebhookA
       attemptsMade: row.made,
       nextAttemptAt: iso(row.nextAt),
       expiresAt: new Date(row.expiresAt).toISOString(),
-      waitsFor: row.status === 'waiting' || row.status === 'retrying' ? row.reason : null,
+      waitsFor: isUnderWay(row.status) ? row.reason : null,
     },
     attempts: row.tries.map((each) =>
       attemptView(each, (url) => ({

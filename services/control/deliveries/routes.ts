@@ -1,3 +1,4 @@
+import { isUnderWay } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
 import { openWebhooks } from '../destinations/webhooks';
@@ -38,7 +39,7 @@ async function find({ history }: ControlContext, id: string): Promise<DeliveryRo
 async function replayDelivery(deps: ControlContext, id: string) {
   const { kafka, config, producer, windowMs, now, log } = deps;
   const row = await find(deps, id);
-  if (row.status === 'waiting' || row.status === 'retrying') {
+  if (isUnderWay(row.status)) {
     throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
   }
   requireOn(config, row.destination);

@@ -4,8 +4,7 @@ import {
   type Outcome,
   type UrlAttempt,
 } from '../../../shared/model/attempt-events';
-import { REPLAYED } from '../../../shared/model/reasons';
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type DeliveryStatus, isUnderWay, REPLAYED } from '../../../shared/model/reasons';
 import { type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
 import { hash } from 'node:crypto';
 
@@ -98,7 +97,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
   const tries = event.kind === 'attempt' ? addTry(row.tries, event) : row.tries;
   if (row.status === 'delivered' || isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
   const status = statusOf(event);
-  const waits = status === 'waiting' || status === 'retrying';
+  const waits = isUnderWay(status);
   const { topic, partition, offset } = event.record;
   return {
     ...row,

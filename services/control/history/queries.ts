@@ -1,6 +1,6 @@
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
 /** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */

@@ -1,6 +1,6 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type WaitingEvent } from '../../../shared/model/attempt-events';
-import { REPLAYED } from '../../../shared/model/reasons';
+import { isUnderWay, REPLAYED } from '../../../shared/model/reasons';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
@@ -89,10 +89,10 @@ export function replayNumber(candidate: Candidate, known: Known | undefined, sco
     // A later replay has its own dead letter, or is in progress. A history that lags may not know of this dead letter
     // yet.
     if (known.replay > replay) return undefined;
-    const status = known.status === 'waiting' || known.status === 'retrying' ? 'dead' : known.status;
+    const status = isUnderWay(known.status) ? 'dead' : known.status;
     return scope.status === null || scope.status === status ? replay + 1 : undefined;
   }
-  if (known.status === 'waiting' || known.status === 'retrying') return undefined;
+  if (isUnderWay(known.status)) return undefined;
   return scope.status === null || scope.status === known.status ? Math.max(0, known.replay) + 1 : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { type Range } from '../../../shared/kafka/port';
 import { type Origin, replayBody } from '../../../shared/api/replays';
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
@@ -37,7 +37,7 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   // Messages accepted from now on are delivered anyway.
   const to = Math.min(fields.to === undefined ? Infinity : Date.parse(fields.to), now.getTime());
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
-  if (status === 'waiting' || status === 'retrying') wrong('status', 'deliveries in progress cannot be replayed');
+  if (isUnderWay(status)) wrong('status', 'deliveries in progress cannot be replayed');
   // Only deliveries with status dead have dead letters.
   const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);

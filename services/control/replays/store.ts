@@ -1,7 +1,7 @@
 import { type Job } from './job';
 import { databaseJson } from '../history/row-codec';
 import { type Database, type Row } from '../history/database';
-import { type DeliveryStatus } from '../../../shared/api/deliveries';
+import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 
 /**
