@@ -1,6 +1,7 @@
 import { type Command } from 'commander';
 import { type Api, findPlace, openApi } from './connect/api';
 import { type Place } from './connect/resolve-place';
+import { sampleOf } from './entries';
 import { createPrinter, type Printer } from './output/print';
 import { usage, type ProcessContext } from './process-context';
 
@@ -30,32 +31,53 @@ interface Global {
 
 export interface About {
   summary: string;
-  /** one line as it is typed, without `waypost` */
-  example: string;
-  /** flags as commander reads them, and what they do */
-  options?: [flags: string, description: string][];
+  /** one line as it is typed, without `waypost`; default: its name, with samples for its arguments */
+  example?: string;
+  options?: CommandOption[];
   /** an additional paragraph of its help */
   more?: string;
 }
 
-/** `list`, or `show <id>`. The action returns the exit code; undefined means 0. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- each command declares its options
-export function leaf<O extends object = object>(
-  cli: Cli,
-  [parent, syntax]: [parent: Command, syntax: string],
-  about: About,
-  act: (session: Session, options: O, ...args: string[]) => Promise<number | undefined> | Promise<void>,
-): void {
-  const command = parent.command(syntax).summary(about.summary).description(about.summary);
-  for (const [flags, description] of about.options ?? []) addOption(command, flags, description);
-  const more = about.more === undefined ? '' : `\n${about.more}\n`;
-  command.addHelpText('after', `${more}\nExample:\n  $ waypost ${about.example}`);
-  command.action(async (...given: unknown[]) => {
-    const options = command.optsWithGlobals<Global & O>();
-    // Commander passes the options and the command after the arguments.
-    const args = given.slice(0, -2) as string[];
-    cli.exitCode = (await act(createSession(cli.world, options), options, ...args)) ?? 0;
-  });
+/** flags as commander reads them, and what they do */
+export type CommandOption = [flags: string, description: string];
+
+/** The exit code; undefined means 0. */
+type Ended = Promise<number | undefined> | Promise<void>;
+
+/** A command that has subcommands, such as `destinations`, and the program itself. */
+export class Group {
+  constructor(
+    private readonly cli: Cli,
+    readonly command: Command,
+  ) {}
+
+  group(name: string, summary: string): Group {
+    return new Group(this.cli, this.command.command(name).summary(summary).description(summary));
+  }
+
+  /** @param syntax `list`, or `show <id>` */
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- each command declares its options
+  leaf<O extends object = object>(
+    syntax: string,
+    about: About,
+    act: (session: Session, options: O, ...args: string[]) => Ended,
+  ): void {
+    const { summary, example = sampleOf(this.#path(syntax)), options = [], more } = about;
+    const command = this.command.command(syntax).summary(summary).description(summary);
+    for (const [flags, description] of options) addOption(command, flags, description);
+    command.addHelpText('after', `${more === undefined ? '' : `\n${more}\n`}\nExample:\n  $ waypost ${example}`);
+    command.action(async (...given: unknown[]) => {
+      const set = command.optsWithGlobals<Global & O>();
+      // Commander passes the options and the command after the arguments.
+      const args = given.slice(0, -2) as string[];
+      this.cli.exitCode = (await act(createSession(this.cli.world, set), set, ...args)) ?? 0;
+    });
+  }
+
+  /** No group is in a group. */
+  #path(syntax: string): string {
+    return this.command.parent ? `${this.command.name()} ${syntax}` : syntax;
+  }
 }
 
 /**
@@ -65,11 +87,6 @@ function addOption(command: Command, flags: string, description: string): void {
   if (!flags.includes('...')) return void command.option(flags, description);
   const collect = (value: string, before: string[] | undefined) => [...(before ?? []), value];
   command.option(flags.replace('...', ''), `${description}; may be repeated`, collect);
-}
-
-/** Adds a command that has subcommands, such as `destinations`. */
-export function group(parent: Command, name: string, summary: string): Command {
-  return parent.command(name).summary(summary).description(summary);
 }
 
 function createSession(world: ProcessContext, { url, json = false }: Global): Session {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../shared/service/errors';
 import { ROOT } from '../shared/service/repo-root';
-import { type Cli } from './command';
+import { type Cli, Group } from './command';
 import { addAlerts } from './commands/alerts';
 import { addAudiences } from './commands/audiences';
 import { addAudit } from './commands/audit';
@@ -66,7 +66,8 @@ export function createProgram(cli: Cli): Command {
     ...[addAlerts, addNotices, addTokens, addDeletions, addAudit],
     ...[addDoctor, addExport, addImport, addLogin, addCompletion],
   ];
-  for (const one of add) one(cli, program);
+  const top = new Group(cli, program);
+  for (const one of add) one(top);
   return program;
 }
 

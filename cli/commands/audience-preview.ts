@@ -1,10 +1,9 @@
-import { type Command } from 'commander';
 import { type Preview } from '../../shared/api/operations';
-import { type Cli, leaf, type Session } from '../command';
-import { findSource, idsOf } from '../resolve-by-name';
+import { type Group, type Session } from '../command';
+import { idsOf } from '../entries';
 import { sleep } from '../../shared/service/async';
 import { FAILED, usage } from '../process-context';
-import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definition-fields';
+import { CONDITION_OPTIONS, conditionOf, type ConditionOptions } from './definitions';
 
 /** `waypost audiences preview`: estimates the size of an audience and lists sample members before you create it. */
 
@@ -12,10 +11,9 @@ const POLL_MS = 500;
 
 type Options = ConditionOptions & { source?: string[] };
 
-export function addPreview(cli: Cli, audiences: Command): void {
-  leaf<Options>(
-    cli,
-    [audiences, 'preview'],
+export function addPreview(audiences: Group): void {
+  audiences.leaf<Options>(
+    'preview',
     {
       summary: 'Preview the size and some members of a condition, without creating an audience',
       example: `audiences preview --condition 'has(user.traits.plan) && user.traits.plan == "pro"'`,
@@ -34,7 +32,7 @@ async function preview(session: Session, options: Options): Promise<number> {
   const condition = await conditionOf(session, options);
   if (condition === undefined) throw usage('A condition is required: --condition or --condition-file.');
   const { source } = options;
-  const body = { condition, ...(source && { sources: await idsOf(findSource, api(), source) }) };
+  const body = { condition, ...(source && { sources: await idsOf(api(), 'source', source) }) };
   let { data } = await api().call('POST /audiences/preview', { body });
   const { id } = data;
   try {

@@ -1,7 +1,6 @@
-import { type Command } from 'commander';
-import { type Cli, leaf, type Session } from '../command';
+import { type Group, type Session } from '../command';
 import { openInput, uploadMembers } from '../connect/upload';
-import { findAudience } from '../resolve-by-name';
+import { find } from '../entries';
 import { sleep } from '../../shared/service/async';
 
 /** `waypost audiences upload`: uploads members from a file. */
@@ -15,10 +14,9 @@ interface Options {
   follow?: boolean;
 }
 
-export function addUpload(cli: Cli, audiences: Command): void {
-  leaf<Options>(
-    cli,
-    [audiences, 'upload <audience> <file>'],
+export function addUpload(audiences: Group): void {
+  audiences.leaf<Options>(
+    'upload <audience> <file>',
     {
       summary: 'Upload members, one per line, from a file or, with -, from standard input',
       example: 'audiences upload "Invited" members.ndjson --follow',
@@ -40,7 +38,7 @@ async function upload(
   file = '',
 ): Promise<void> {
   const { api, print, world } = session;
-  const { id } = await findAudience(api(), name);
+  const { id } = await find(api(), 'audience', name);
   const input = openInput(world, file);
   let saidAt = Date.now();
   const { upload: number, lines } = await uploadMembers(api(), {

@@ -1,32 +1,31 @@
-import { type Command } from 'commander';
 import { type Operations } from '../../shared/api/operations';
-import { type Cli, group, leaf, type Session } from '../command';
-import { findAudience } from '../resolve-by-name';
+import { type Group, type Session } from '../command';
+import { find, patchEntry } from '../entries';
+import { withoutNulls } from '../fields';
 import { usage } from '../process-context';
 import { addPreview } from './audience-preview';
 import { addUpload } from './audience-upload';
 import {
+  addDeletion,
+  addReads,
   COMMON_OPTIONS,
   commonFields,
   type CommonOptions,
   CONDITION_OPTIONS,
   conditionOf,
   type ConditionOptions,
-  forCreation,
   showDefinition,
-} from './definition-fields';
-import { addDelete, addReads, AUDIENCES } from './definitions';
+} from './definitions';
 
 /** `waypost audiences`: sets of users that destinations receive. */
 
 type EditOptions = CommonOptions & ConditionOptions;
 
-export function addAudiences(cli: Cli, program: Command): void {
-  const audiences = group(program, 'audiences', 'Audiences: list, create, edit, upload');
-  addReads(cli, audiences, AUDIENCES);
-  leaf<EditOptions & { list?: boolean }>(
-    cli,
-    [audiences, 'create <name>'],
+export function addAudiences(program: Group): void {
+  const audiences = program.group('audiences', 'Audiences: list, create, edit, upload');
+  addReads(audiences, 'audience');
+  audiences.leaf<EditOptions & { list?: boolean }>(
+    'create <name>',
     {
       summary: 'Create an audience; its trait is the name in snake_case',
       example: `audiences create "Loyal" --condition 'count("Order Completed", duration("720h")) >= 3' --destination "My hook"`,
@@ -34,9 +33,8 @@ export function addAudiences(cli: Cli, program: Command): void {
     },
     create,
   );
-  leaf<EditOptions & { name?: string }>(
-    cli,
-    [audiences, 'edit <audience>'],
+  audiences.leaf<EditOptions & { name?: string }>(
+    'edit <audience>',
     {
       summary: 'Change only the given settings',
       example: 'audiences edit "Loyal" --sync-every 10s --destination "My hook"',
@@ -45,9 +43,9 @@ export function addAudiences(cli: Cli, program: Command): void {
     },
     edit,
   );
-  addPreview(cli, audiences);
-  addUpload(cli, audiences);
-  addDelete(cli, audiences, AUDIENCES);
+  addPreview(audiences);
+  addUpload(audiences);
+  addDeletion(audiences, 'audience');
 }
 
 async function create(session: Session, options: EditOptions & { list?: boolean }, name = ''): Promise<void> {
@@ -58,20 +56,19 @@ async function create(session: Session, options: EditOptions & { list?: boolean 
   const body: Operations['POST /audiences']['body'] = {
     name,
     ...(condition !== undefined && { condition }),
-    ...forCreation(await commonFields(session, options)),
+    ...withoutNulls(await commonFields(session, options)),
   };
   showDefinition(session, (await session.api().call('POST /audiences', { body })).data);
 }
 
 async function edit(session: Session, options: EditOptions & { name?: string }, given = ''): Promise<void> {
   const condition = await conditionOf(session, options);
-  const body: Operations['PATCH /audiences/{id}']['body'] = {
+  const body = {
     ...(options.name !== undefined && { name: options.name }),
     ...(condition !== undefined && { condition }),
     ...(await commonFields(session, options)),
   };
   if (Object.keys(body).length === 0) throw usage('Nothing to change. See --help.');
-  const { id, version } = await findAudience(session.api(), given);
-  const ifMatch = `"${String(version)}"`;
-  showDefinition(session, (await session.api().call('PATCH /audiences/{id}', { id, body, ifMatch })).data);
+  const before = await find(session.api(), 'audience', given);
+  showDefinition(session, await patchEntry(session.api(), 'audience', before, body));
 }

@@ -1,18 +1,17 @@
 import { type Command } from 'commander';
-import { type Cli, leaf, oneOf } from '../command';
+import { type Group, oneOf } from '../command';
 
 /** `waypost completion`: a script with which a shell completes commands. */
 
-export function addCompletion(cli: Cli, program: Command): void {
-  leaf(
-    cli,
-    [program, 'completion <shell>'],
+export function addCompletion(program: Group): void {
+  program.leaf(
+    'completion <shell>',
     {
       summary: 'Print a completion script for bash or zsh',
       example: 'completion bash > ~/.local/share/bash-completion/completions/waypost',
     },
     ({ world }, _, shell = '') => {
-      world.out(script(wordsOf(program), oneOf(shell, 'The shell', ['bash', 'zsh'])));
+      world.out(script(wordsOf(program.command), oneOf(shell, 'The shell', ['bash', 'zsh'])));
       return Promise.resolve();
     },
   );

@@ -1,97 +1,58 @@
-import { type Command } from 'commander';
 import { type Audience, type ComputedTrait, type Members, type Syncs } from '../../shared/api/operations';
-import { type Cli, leaf, type Session, whole } from '../command';
-import { all, type Api } from '../connect/api';
-import { allAudiences, allTraits, findAudience, findTrait } from '../resolve-by-name';
+import { type CommandOption, type Group, type Session } from '../command';
+import { readList } from '../connect/api';
+import { find, idsOf } from '../entries';
 import { type Column } from '../output/table';
-import { FAILED } from '../process-context';
-import { phaseOf, showDefinition } from './definition-fields';
+import { FAILED, usage } from '../process-context';
+import { addDelete, addList, addShow, LIMIT, type Limited, limitOf } from '../resource';
+import { readInput } from '../secret-input';
 
-/** The subcommands that `waypost audiences` and `waypost traits` share: list, show, members, syncs, delete. */
+/** The subcommands and the options that `waypost audiences` and `waypost traits` share. */
 
-type Definition = Audience | ComputedTrait;
+const PATHS = { audience: '/audiences', trait: '/computed-traits' } as const;
+type Kind = keyof typeof PATHS;
 
-/** Audience or computed trait. */
-interface Kind {
-  /** the word of its commands, and its singular */
-  word: 'audiences' | 'traits';
-  one: 'audience' | 'trait';
-  path: 'audiences' | 'computed-traits';
-  all: (api: Api) => Promise<Definition[]>;
-  find: (api: Api, name: string) => Promise<Definition>;
-}
-
-export const AUDIENCES: Kind = {
-  ...{ word: 'audiences', one: 'audience', path: 'audiences' },
-  all: allAudiences,
-  find: findAudience,
-};
-export const TRAITS: Kind = {
-  ...{ word: 'traits', one: 'trait', path: 'computed-traits' },
-  all: allTraits,
-  find: findTrait,
-};
-
-const COLUMNS: Column<Definition>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'TRAIT', of: ({ key }) => key },
-  { title: 'STATE', of: phaseOf },
-  { title: 'USERS', of: ({ status }) => status.members, right: true },
-  { title: 'LAST SYNC', of: ({ status }) => status.lastSync?.at },
-];
-
-const LIMIT: [string, string] = ['--limit <n>', 'maximum number (default 50)'];
-
-export function addReads(cli: Cli, parent: Command, kind: Kind): void {
-  const { word, one } = kind;
-  leaf(cli, [parent, 'list'], { summary: `List ${word}`, example: `${word} list` }, async ({ api, print }) =>
-    print.rows(COLUMNS, await kind.all(api()), `No ${word} yet. See waypost ${word} create --help`),
-  );
-  leaf(
-    cli,
-    [parent, `show <${one}>`],
-    { summary: `Show one ${one} and its status`, example: `${word} show "My ${one}"` },
-    async (session, _, name = '') => showDefinition(session, await kind.find(session.api(), name)),
-  );
-  leaf<{ limit?: string; user?: string }>(
-    cli,
-    [parent, `members <${one}>`],
+export function addReads(group: Group, kind: Kind): void {
+  addList(group, 'list', {
+    from: `GET ${PATHS[kind]}`,
+    summary: `List ${kind}s`,
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'NAME', of: ({ name }) => name },
+      { title: 'TRAIT', of: ({ key }) => key },
+      { title: 'STATE', of: phaseOf },
+      { title: 'USERS', of: ({ status }) => status.members, right: true },
+      { title: 'LAST SYNC', of: ({ status }) => status.lastSync?.at },
+    ],
+    empty: `No ${kind}s yet. See waypost ${kind}s create --help`,
+  });
+  addShow(group, kind, { summary: `Show one ${kind} and its status`, show: showDefinition });
+  group.leaf<Limited & { user?: string }>(
+    `members <${kind}>`,
     {
       summary: 'List members, as sent to receivers',
-      example: `${word} members "My ${one}" --user ann`,
+      example: `${kind}s members "My ${kind}" --user ann`,
       options: [LIMIT, ['--user <id>', 'check one user; exit code 1 if not a member']],
     },
     (session, options, name = '') => members(session, kind, name, options),
   );
-  leaf<{ limit?: string }>(
-    cli,
-    [parent, `syncs <${one}>`],
-    { summary: 'List syncs, newest first', example: `${word} syncs "My ${one}"`, options: [LIMIT] },
+  group.leaf<Limited>(
+    `syncs <${kind}>`,
+    { summary: 'List syncs, newest first', options: [LIMIT] },
     async ({ api, print }, options, name = '') => {
-      const { id } = await kind.find(api(), name);
-      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
-      const found = await all((query) => api().call(`GET /${kind.path}/{id}/syncs`, { id, query }), limit);
-      print.rows(SYNCS, found, 'No syncs yet.');
+      const { id } = await find(api(), kind, name);
+      print.rows(
+        SYNCS,
+        await readList(api(), `GET ${PATHS[kind]}/{id}/syncs`, { id }, limitOf(options)),
+        'No syncs yet.',
+      );
     },
   );
 }
 
-export function addDelete(cli: Cli, parent: Command, kind: Kind): void {
-  const { word, one } = kind;
-  leaf(
-    cli,
-    [parent, `delete <${one}>`],
-    {
-      summary: `Delete the ${one}; receivers get no further updates, not even for removed members`,
-      example: `${word} delete "My ${one}"`,
-    },
-    async ({ api, print }, _, name = '') => {
-      const { id, version } = await kind.find(api(), name);
-      await api().call(`DELETE /${kind.path}/{id}`, { id, ifMatch: `"${String(version)}"` });
-      print.thing({ id, deleted: true }, [['deleted', id]]);
-    },
-  );
+export function addDeletion(group: Group, kind: Kind): void {
+  const summary = `Delete the ${kind}; receivers get no further updates, not even for removed members`;
+  addDelete(group, kind, { summary });
 }
 
 const MEMBERS: Column<Members['data'][number]>[] = [
@@ -113,15 +74,101 @@ async function members(
   { api, print }: Session,
   kind: Kind,
   name: string,
-  { limit: text = '50', user }: { limit?: string; user?: string },
+  options: Limited & { user?: string },
 ): Promise<number> {
-  const limit = whole(text, '--limit', [1, 100_000]);
-  const { id } = await kind.find(api(), name);
-  const found = await all(
-    (page) =>
-      api().call(`GET /${kind.path}/{id}/members`, { id, query: { ...page, ...(user !== undefined && { user }) } }),
-    limit,
-  );
+  const limit = limitOf(options);
+  const { user } = options;
+  const { id } = await find(api(), kind, name);
+  const query = { ...(user !== undefined && { user }) };
+  const found = await readList(api(), `GET ${PATHS[kind]}/{id}/members`, { id, query }, limit);
   print.rows(MEMBERS, found, user === undefined ? 'No members.' : `${user} is not in it.`);
   return user !== undefined && found.length === 0 ? FAILED : 0;
+}
+
+export interface CommonOptions {
+  source?: string[];
+  allSources?: boolean;
+  destination?: string[];
+  nobody?: boolean;
+  syncEvery?: string;
+}
+
+export const COMMON_OPTIONS: CommandOption[] = [
+  ['--source <source...>', 'sources whose messages count, by id or name (default all)'],
+  ['--all-sources', 'count messages of all sources'],
+  ['--destination <destination...>', 'destinations that receive updates, by id or name'],
+  ['--nobody', 'send updates to no destination'],
+  ['--sync-every <duration>', 'interval for sending changes, from 1s to 24h (default 1m)'],
+];
+
+interface CommonFields {
+  sources?: string[] | null;
+  destinations?: string[];
+  syncEvery?: string;
+}
+
+/** @throws CliError */
+export async function commonFields(session: Session, options: CommonOptions): Promise<CommonFields> {
+  const { source, allSources = false, destination, nobody = false, syncEvery } = options;
+  if (source && allSources) throw usage('--source and --all-sources exclude each other.');
+  if (destination && nobody) throw usage('--destination and --nobody exclude each other.');
+  return {
+    ...(allSources && { sources: null }),
+    ...(source && { sources: await idsOf(session.api(), 'source', source) }),
+    ...(nobody && { destinations: [] }),
+    ...(destination && { destinations: await idsOf(session.api(), 'destination', destination) }),
+    ...(syncEvery !== undefined && { syncEvery }),
+  };
+}
+
+export interface ConditionOptions {
+  condition?: string;
+  conditionFile?: string;
+}
+
+export const CONDITION_OPTIONS: CommandOption[] = [
+  ['--condition <cel>', 'condition in CEL: docs/guide/audiences.md'],
+  ['--condition-file <file>', 'read the condition from a file; - for standard input'],
+];
+
+/** @throws CliError if both are given, or the file cannot be read */
+export async function conditionOf(session: Session, options: ConditionOptions): Promise<string | undefined> {
+  const { condition, conditionFile } = options;
+  if (condition !== undefined && conditionFile !== undefined) {
+    throw usage('--condition and --condition-file exclude each other.');
+  }
+  return conditionFile === undefined ? condition : (await readInput(session.world, conditionFile)).trim();
+}
+
+type Definition = Audience | ComputedTrait;
+
+function phaseOf({ status: { phase, counted, of } }: Definition): string {
+  if (phase === 'first_sync') return `first_sync ${of === 0 ? 0 : Math.floor((counted / of) * 100)} %`;
+  return phase;
+}
+
+export function showDefinition({ print }: Session, entry: Definition): void {
+  const { status } = entry;
+  const own: [string, string | null | undefined][] =
+    'compute' in entry
+      ? [
+          ['value', `${entry.compute} of ${entry.event}`],
+          ['property', entry.property ?? undefined],
+          ['window', entry.window ?? 'all time'],
+        ]
+      : [['condition', entry.condition ?? 'none, members are uploaded']];
+  print.thing(entry, [
+    ['id', entry.id],
+    ['name', entry.name],
+    ['trait', entry.key],
+    ...own,
+    ['sources', entry.sources?.join(' ') ?? 'all'],
+    ['destinations', entry.destinations.join(' ')],
+    ['synced every', entry.syncEvery],
+    ['state', phaseOf(entry)],
+    ['users', status.members],
+    ['sent', status.sent],
+    ['waiting', status.waiting],
+    ['last sync', status.lastSync?.at],
+  ]);
 }

@@ -1,22 +1,11 @@
-import { type Command } from 'commander';
 import { type Deletion } from '../../shared/api/operations';
-import { type Cli, group, leaf, type Session, whole } from '../command';
-import { all } from '../connect/api';
-import { findSource, idsOf } from '../resolve-by-name';
-import { type Column } from '../output/table';
-import { readInput } from '../secret-input';
+import { type Group, type Session } from '../command';
+import { idsOf } from '../entries';
 import { usage } from '../process-context';
+import { addList, addShow, MOST_ROWS } from '../resource';
+import { readInput } from '../secret-input';
 
 /** `waypost deletions`: users whose data Waypost deletes. */
-
-const COLUMNS: Column<Deletion>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'AT', of: ({ at }) => at },
-  { title: 'USERS', of: ({ users }) => users, right: true },
-  { title: 'VISITORS', of: ({ visitors }) => visitors, right: true },
-  { title: 'MESSAGES', of: ({ messages }) => messages, right: true },
-  { title: 'SOURCES', of: ({ sources }) => sources?.join(' ') ?? 'all' },
-];
 
 interface CreateOptions {
   user?: string[];
@@ -25,31 +14,25 @@ interface CreateOptions {
   source?: string[];
 }
 
-export function addDeletions(cli: Cli, program: Command): void {
-  const deletions = group(program, 'deletions', 'Deletions of users: list, show, create');
-  leaf<{ limit?: string }>(
-    cli,
-    [deletions, 'list'],
-    {
-      summary: 'List deletions, newest first',
-      example: 'deletions list',
-      options: [['--limit <n>', 'maximum number (default 50)']],
-    },
-    async ({ api, print }, options) => {
-      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
-      const found = await all((query) => api().call('GET /deletions', { query }), limit);
-      print.rows(COLUMNS, found, 'No deletions yet.');
-    },
-  );
-  leaf(
-    cli,
-    [deletions, 'show <deletion>'],
-    { summary: 'Show one deletion with its users', example: 'deletions show del_…' },
-    async (session, _, id = '') => show(session, (await session.api().call('GET /deletions/{id}', { id })).data),
-  );
-  leaf<CreateOptions>(
-    cli,
-    [deletions, 'create'],
+export function addDeletions(program: Group): void {
+  const deletions = program.group('deletions', 'Deletions of users: list, show, create');
+  addList(deletions, 'list', {
+    from: 'GET /deletions',
+    summary: 'List deletions, newest first',
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'AT', of: ({ at }) => at },
+      { title: 'USERS', of: ({ users }) => users, right: true },
+      { title: 'VISITORS', of: ({ visitors }) => visitors, right: true },
+      { title: 'MESSAGES', of: ({ messages }) => messages, right: true },
+      { title: 'SOURCES', of: ({ sources }) => sources?.join(' ') ?? 'all' },
+    ],
+    most: MOST_ROWS,
+    empty: 'No deletions yet.',
+  });
+  addShow(deletions, 'deletion', { summary: 'Show one deletion with its users', show });
+  deletions.leaf<CreateOptions>(
+    'create',
     {
       summary:
         'Delete users permanently: sends a delete message for each affected source and removes them from the history',
@@ -72,7 +55,7 @@ async function create(session: Session, { user, usersFile, anonymous = [], sourc
   const body = {
     ...(userIds.length > 0 && { userIds }),
     ...(anonymous.length > 0 && { anonymousIds: anonymous }),
-    ...(source && { sources: await idsOf(findSource, session.api(), source) }),
+    ...(source && { sources: await idsOf(session.api(), 'source', source) }),
   };
   const { data } = await session.api().call('POST /deletions', { body });
   show(session, data);

@@ -1,80 +1,38 @@
-import { type Command } from 'commander';
-import { type Delivery, type Operations } from '../../shared/api/operations';
-import { MESSAGE_TYPES } from '../../shared/model/message';
+import { type Delivery } from '../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../shared/model/reasons';
-import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
-import { all } from '../connect/api';
-import { findDestination, findSource } from '../resolve-by-name';
-import { printable } from '../output/table';
+import { type Group, type Session } from '../command';
+import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from '../output/deliveries';
-import { timeOf } from '../time';
+import { printable } from '../output/table';
+import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-type Query = NonNullable<Operations['GET /deliveries']['query']>;
+export const statusField = choiceField('--status <status>', DELIVERY_STATUSES);
+export const sinceField = timeField('--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z');
+export const untilField = timeField('--until <time>', 'accepted before this time');
 
-interface ListOptions {
-  destination?: string;
-  source?: string;
-  status?: string;
-  message?: string;
-  user?: string;
-  type?: string;
-  since?: string;
-  until?: string;
-  limit?: string;
-}
-
-export function addDeliveries(cli: Cli, program: Command): void {
-  const deliveries = group(program, 'deliveries', 'Deliveries and their attempts: list, show');
-  leaf<ListOptions>(
-    cli,
-    [deliveries, 'list'],
-    {
-      summary: 'List deliveries, newest first',
-      example: 'deliveries list --destination "My hook" --status dead --since 1h',
-      options: [
-        ['--destination <destination>', 'by id or name'],
-        ['--source <source>', 'by id or name'],
-        ['--status <status>', DELIVERY_STATUSES.join(', ')],
-        ['--message <id>', "the message's id"],
-        ['--user <id>', "the user's id"],
-        ['--type <type>', MESSAGE_TYPES.join(', ')],
-        ['--since <time>', 'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z'],
-        ['--until <time>', 'accepted before this time'],
-        ['--limit <n>', 'maximum number (default 50)'],
-      ],
+export function addDeliveries(program: Group): void {
+  const deliveries = program.group('deliveries', 'Deliveries and their attempts: list, show');
+  addList(deliveries, 'list', {
+    from: 'GET /deliveries',
+    summary: 'List deliveries, newest first',
+    example: 'deliveries list --destination "My hook" --status dead --since 1h',
+    columns: DELIVERY_COLUMNS,
+    filters: {
+      destination: idField('--destination <destination>', 'destination'),
+      source: idField('--source <source>', 'source'),
+      status: statusField,
+      message: textField('--message <id>', "the message's id"),
+      user: textField('--user <id>', "the user's id"),
+      type: messageTypeField,
+      since: sinceField,
+      until: untilField,
     },
-    async (session, options) => {
-      const query = await queryOf(session, options);
-      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
-      const { call } = session.api();
-      const found = await all((page) => call('GET /deliveries', { query: { ...query, ...page } }), limit);
-      session.print.rows(DELIVERY_COLUMNS, found, 'No matching deliveries.');
-    },
-  );
-  leaf(
-    cli,
-    [deliveries, 'show <delivery>'],
-    { summary: 'Show one delivery with its attempts and body', example: 'deliveries show dlv_…' },
-    async (session, _, id = '') => {
-      showDelivery(session, (await session.api().call('GET /deliveries/{id}', { id })).data);
-    },
-  );
-}
-
-async function queryOf(session: Session, options: ListOptions): Promise<Query> {
-  const { destination, source, status, message, user, type, since, until } = options;
-  return {
-    ...(destination !== undefined && { destination: (await findDestination(session.api(), destination)).id }),
-    ...(source !== undefined && { source: (await findSource(session.api(), source)).id }),
-    ...(status !== undefined && { status: oneOf(status, '--status', DELIVERY_STATUSES) }),
-    ...(type !== undefined && { type: oneOf(type, '--type', MESSAGE_TYPES) }),
-    ...(message !== undefined && { message }),
-    ...(user !== undefined && { user }),
-    ...(since !== undefined && { since: timeOf(since, '--since', Date.now()) }),
-    ...(until !== undefined && { until: timeOf(until, '--until', Date.now()) }),
-  };
+    most: MOST_ROWS,
+    empty: 'No matching deliveries.',
+  });
+  addShow(deliveries, 'delivery', { summary: 'Show one delivery with its attempts and body', show: showDelivery });
 }
 
 function showDelivery({ print, world }: Session, delivery: Delivery): void {

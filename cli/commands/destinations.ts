@@ -1,109 +1,138 @@
-import { type Command } from 'commander';
 import { type Destination } from '../../shared/api/operations';
-import { type Cli, group, leaf, type Session } from '../command';
-import { allDestinations, findDestination } from '../resolve-by-name';
-import { type Column } from '../output/table';
-import { addDestinationActions } from './destination-actions';
-import { EDITS, type EditOptions, type Fields, fieldsOf } from './destination-fields';
-import { webhookLines } from './webhook-fields';
+import { CALL_TYPES, MESSAGE_TYPES } from '../../shared/model/message';
+import { type Group, listOf, oneOf, type Session, whole } from '../command';
+import { find, type Patch, patchEntry } from '../entries';
+import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
+import { showTest } from '../output/test';
+import { FAILED } from '../process-context';
+import { addDelete, addList, addShow } from '../resource';
+import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
+import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
 
 /** `waypost destinations`: the receivers of calls. */
 
-const COLUMNS: Column<Destination>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'STATE', of: stateOf },
-  { title: 'SOURCES', of: ({ sources }) => sources.length, right: true },
-  { title: 'SIGNED', of: ({ hasSharedSecret }) => (hasSharedSecret ? 'yes' : 'no') },
-  { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
-];
+type Change = Patch<'destination'>;
 
-export function addDestinations(cli: Cli, program: Command): void {
-  const destinations = group(program, 'destinations', 'Destinations: list, create, edit, test, rotate');
-  leaf(
-    cli,
-    [destinations, 'list'],
-    { summary: 'List destinations', example: 'destinations list' },
-    async ({ api, print }) => {
-      print.rows(COLUMNS, await allDestinations(api()), 'No destinations yet. See waypost destinations create --help');
-    },
-  );
-  leaf(
-    cli,
-    [destinations, 'show <destination>'],
-    { summary: 'Show one destination', example: 'destinations show "My hook"' },
-    async (session, _, id = '') => showDestination(session, await findDestination(session.api(), id)),
-  );
-  addMaking(cli, destinations);
-  addSwitches(cli, destinations);
-  addDestinationActions(cli, destinations);
+const SOURCES: Fields<Change> = {
+  sources: idsField('--source <source...>', 'source', 'connected sources, by id or name'),
+};
+const LIMITS: Fields<Change> = {
+  types: {
+    flags: '--types <types>',
+    about: 'message types, such as track,identify, or all',
+    read: (types: string, name) =>
+      types === 'all' ? null : listOf(types).map((type) => oneOf(type, name, MESSAGE_TYPES)),
+  },
+  maxPerSecond: {
+    flags: '--max-per-second <n>',
+    about: 'maximum requests per second to each URL; 0 for no limit',
+    read: (text: string, name) => whole(text, name, [0, 100_000]) || null,
+  },
+};
+const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
+const EDITS = [...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS)];
+
+export function addDestinations(program: Group): void {
+  const destinations = program.group('destinations', 'Destinations: list, create, edit, test, rotate');
+  addList(destinations, 'list', {
+    from: 'GET /destinations',
+    summary: 'List destinations',
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'NAME', of: ({ name }) => name },
+      { title: 'STATE', of: stateOf },
+      { title: 'SOURCES', of: ({ sources }) => sources.length, right: true },
+      { title: 'SIGNED', of: ({ hasSharedSecret }) => (hasSharedSecret ? 'yes' : 'no') },
+      { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
+    ],
+    empty: 'No destinations yet. See waypost destinations create --help',
+  });
+  addShow(destinations, 'destination', { summary: 'Show one destination', show });
+  addChanges(destinations);
+  addActions(destinations);
+  addDelete(destinations, 'destination', { summary: 'Delete a destination and cancel its waiting deliveries' });
 }
 
-function addMaking(cli: Cli, destinations: Command): void {
-  leaf<EditOptions & { enable?: boolean }>(
-    cli,
-    [destinations, 'create <name>'],
+function addChanges(destinations: Group): void {
+  destinations.leaf<WebhookOptions & { enable?: boolean }>(
+    'create <name>',
     {
       summary: 'Create a destination, disabled unless --enable is given',
       example: 'destinations create "My hook" --source "My site" --webhook https://example.com/hook --enable',
       options: [...EDITS, ['--enable', 'enable it immediately']],
     },
     async (session, options, name = '') => {
-      const fields = await fieldsOf(session, options);
-      const { sources = [], webhooks = [], types, ...rest } = fields;
-      // At creation null means the same as an absent field.
-      const { sharedSecret, maxPerSecond } = rest;
-      const body = {
-        ...{ name, type: 'webhooks' as const, sources, webhooks, enabled: options.enable ?? false },
-        ...(sharedSecret != null && { sharedSecret }),
-        ...(maxPerSecond != null && { maxPerSecond }),
-        ...(types && { types }),
-      };
-      showDestination(session, (await session.api().call('POST /destinations', { body })).data);
+      const { sources = [], webhooks = [], ...rest } = withoutNulls(await fieldsOf(session, options));
+      const { enable: enabled = false } = options;
+      const body = { name, type: 'webhooks' as const, sources, webhooks, enabled, ...rest };
+      show(session, (await session.api().call('POST /destinations', { body })).data);
     },
   );
-  leaf<EditOptions & { name?: string }>(
-    cli,
-    [destinations, 'edit <destination>'],
+  destinations.leaf<WebhookOptions>(
+    'edit <destination>',
     {
       summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
-      options: [...EDITS, ['--name <name>', 'new name']],
+      options: [...EDITS, ...optionsOf(NAME)],
       more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers.',
     },
     async (session, options, given = '') => {
-      const before = await findDestination(session.api(), given);
-      const body: Fields & { name?: string } = await fieldsOf(session, options, before);
-      if (options.name !== undefined) body.name = options.name;
-      await patch(session, before, body);
+      const before = await find(session.api(), 'destination', given);
+      const body = { ...(await fieldsOf(session, options, before)), ...(await readFields(session, options, NAME)) };
+      show(session, await patchEntry(session.api(), 'destination', before, body));
     },
   );
-}
-
-function addSwitches(cli: Cli, destinations: Command): void {
-  const switches: [word: string, summary: string, body: { enabled?: boolean; paused?: boolean }][] = [
+  for (const [word, summary, body] of [
     ['enable', 'Enable a destination', { enabled: true }],
     ['disable', 'Disable a destination and cancel its waiting deliveries', { enabled: false }],
     ['pause', 'Pause a destination; deliveries wait, within their window', { paused: true }],
     ['resume', 'Resume a paused destination', { paused: false }],
-  ];
-  for (const [word, summary, body] of switches) {
-    leaf(
-      cli,
-      [destinations, `${word} <destination>`],
-      { summary, example: `destinations ${word} "My hook"` },
-      async (session, _, name = '') => patch(session, await findDestination(session.api(), name), body),
-    );
+  ] as const) {
+    destinations.leaf(`${word} <destination>`, { summary }, async (session, _, given = '') => {
+      const before = await find(session.api(), 'destination', given);
+      show(session, await patchEntry(session.api(), 'destination', before, body));
+    });
   }
 }
 
-async function patch(
-  session: Session,
-  { id, version }: Destination,
-  body: Fields & { name?: string; enabled?: boolean; paused?: boolean },
-): Promise<void> {
-  const ifMatch = `"${String(version)}"`;
-  showDestination(session, (await session.api().call('PATCH /destinations/{id}', { id, body, ifMatch })).data);
+/** @throws CliError */
+async function fieldsOf(session: Session, options: WebhookOptions, before?: Destination): Promise<Change> {
+  return {
+    ...(await readFields(session, options, SOURCES)),
+    ...(await webhookFieldsOf(session, options, before)),
+    ...(await readFields(session, options, LIMITS)),
+  };
+}
+
+function addActions(destinations: Group): void {
+  destinations.leaf<{ type?: string }>(
+    'test <destination>',
+    {
+      summary: 'Send a sample through the pipeline; exit code 1 unless it is delivered',
+      example: 'destinations test "My hook" --type identify',
+      options: [['--type <type>', `type of the sample (default track): ${CALL_TYPES.join(', ')}`]],
+    },
+    async (session, options, name = '') => {
+      const type = oneOf(options.type ?? 'track', '--type', CALL_TYPES);
+      const { id } = await find(session.api(), 'destination', name);
+      const { data } = await session.api().call('POST /destinations/{id}/test', { id, body: { type } });
+      showTest(session.print, data);
+      return data.status === 'delivered' ? 0 : FAILED;
+    },
+  );
+  destinations.leaf<RotationOptions>(
+    'rotate-secret <destination>',
+    {
+      summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
+      example: 'destinations rotate-secret "My hook" --overlap 24h > new-secret',
+      options: ROTATION_OPTIONS,
+    },
+    async (session, options, name = '') => {
+      const { id } = await find(session.api(), 'destination', name);
+      const body = await rotationOf(session, options);
+      showRotated(session, (await session.api().call('POST /destinations/{id}/rotate-secret', { id, body })).data);
+    },
+  );
 }
 
 function stateOf({ enabled, paused }: Destination): string {
@@ -111,7 +140,7 @@ function stateOf({ enabled, paused }: Destination): string {
   return paused ? 'paused' : 'on';
 }
 
-function showDestination({ print }: Session, destination: Destination): void {
+function show({ print }: Session, destination: Destination): void {
   const { id, name, sources, webhooks, types, filter, maxPerSecond, hasSharedSecret, secretRotation } = destination;
   print.thing(destination, [
     ['id', id],

@@ -1,9 +1,8 @@
-import { type Command } from 'commander';
 import { messageOf } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
-import { type Cli, leaf, type Session } from '../command';
+import { type Group, type Session } from '../command';
 import { reasonOf } from '../connect/api';
-import { allDestinations } from '../resolve-by-name';
+import { listAll } from '../entries';
 import { type Check, clockCheck, destinationChecks, fail, healthCheck, keyCheck, ok, warn } from '../doctor/check';
 import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/probes';
 import { kafkaChecks } from '../doctor/kafka';
@@ -12,10 +11,9 @@ import { CliError, FAILED } from '../process-context';
 
 /** `waypost doctor`: checks the installation and says how to fix a problem. */
 
-export function addDoctor(cli: Cli, program: Command): void {
-  leaf(
-    cli,
-    [program, 'doctor'],
+export function addDoctor(program: Group): void {
+  program.leaf(
+    'doctor',
     {
       summary: 'Check control, ingest, services, Kafka, topics, config, keys and clocks, and suggest fixes',
       example: 'doctor',
@@ -105,7 +103,7 @@ async function tokenCheck({ api }: Session): Promise<Check[]> {
 }
 
 async function keysCheck({ api }: Session): Promise<Check[]> {
-  const destinations = await allDestinations(api());
+  const destinations = await listAll(api(), 'destination');
   const lost = destinations.filter(({ webhooks }) => webhooks.some(({ url }) => url === null));
   const check = keyCheck(
     lost.map(({ name }) => name),

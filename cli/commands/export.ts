@@ -1,17 +1,15 @@
 import { resolve } from 'node:path';
-import { type Command } from 'commander';
-import { type Cli, leaf } from '../command';
+import { type Group } from '../command';
 import { writePrivately } from '../connect/files';
-import { allSettings } from '../resolve-by-name';
+import { allSettings } from '../entries';
 import { toFile } from '../export-file/format';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
 
-export function addExport(cli: Cli, program: Command): void {
-  leaf<{ out?: string }>(
-    cli,
-    [program, 'export'],
+export function addExport(program: Group): void {
+  program.leaf<{ out?: string }>(
+    'export',
     {
       summary: 'Export sources, destinations, audiences and traits as JSON, without secrets',
       example: 'export --out waypost.json',

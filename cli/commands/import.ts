@@ -1,7 +1,6 @@
-import { type Command } from 'commander';
-import { type Cli, leaf, type Session } from '../command';
+import { type Group, type Session } from '../command';
 import { type Api } from '../connect/api';
-import { allSettings } from '../resolve-by-name';
+import { allSettings } from '../entries';
 import { type Paint, doubtful, good, plain } from '../output/paint';
 import { readInput } from '../secret-input';
 import { type DefinitionStep } from '../export-file/definitions';
@@ -17,10 +16,9 @@ interface ImportOptions {
   dryRun?: boolean;
 }
 
-export function addImport(cli: Cli, program: Command): void {
-  leaf<ImportOptions>(
-    cli,
-    [program, 'import <file>'],
+export function addImport(program: Group): void {
+  program.leaf<ImportOptions>(
+    'import <file>',
     {
       summary: 'Create and update entries from a file of `waypost export`',
       example: 'import waypost.json --secrets-file secrets.json --dry-run',

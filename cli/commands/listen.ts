@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Command } from 'commander';
 import { type Destination } from '../../shared/api/operations';
 import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
-import { type Cli, leaf, type Session, whole } from '../command';
-import { findDestination, findSource } from '../resolve-by-name';
+import { type Group, type Session, whole } from '../command';
+import { find } from '../entries';
 import { parseHeaders } from '../headers';
 import { follow } from '../listen/follow';
 import { Forwarder } from '../listen/forward';
@@ -33,10 +32,9 @@ const MESSAGES_KNOWN = 100_000;
 /** Time that Ctrl-C waits for responses. */
 const END_MS = 5_000;
 
-export function addListen(cli: Cli, program: Command): void {
-  leaf<ListenOptions>(
-    cli,
-    [program, 'listen [destination]'],
+export function addListen(program: Group): void {
+  program.leaf<ListenOptions>(
+    'listen [destination]',
     {
       summary: 'Forward live events to a local server, as the destination would receive them',
       example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
@@ -123,9 +121,9 @@ async function listenedTo(
     );
   }
   if (source !== undefined) {
-    return { destination: undefined, sources: [(await findSource(session.api(), source)).id] };
+    return { destination: undefined, sources: [(await find(session.api(), 'source', source)).id] };
   }
-  const destination = await findDestination(session.api(), name ?? '');
+  const destination = await find(session.api(), 'destination', name ?? '');
   if (destination.sources.length === 0) {
     throw new CliError(
       `Destination "${destination.name}" is not connected to a source and receives no events. Connect one with \`waypost destinations edit\`.`,

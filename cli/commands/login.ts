@@ -1,5 +1,4 @@
-import { type Command } from 'commander';
-import { type Cli, leaf } from '../command';
+import { type Group } from '../command';
 import { openApi } from '../connect/api';
 import { loginFile, removeLogin, writeLogin } from '../connect/files';
 import { checkUrl } from '../connect/resolve-place';
@@ -8,10 +7,9 @@ import { rightsText } from './tokens';
 
 /** `waypost login`, `logout`, `whoami`: the stored address and token. */
 
-export function addLogin(cli: Cli, program: Command): void {
-  leaf<{ ingestUrl?: string }>(
-    cli,
-    [program, 'login'],
+export function addLogin(program: Group): void {
+  program.leaf<{ ingestUrl?: string }>(
+    'login',
     {
       summary: 'Store an address and a token in a file that only you can read',
       example: 'login --url https://waypost.example.com',
@@ -31,29 +29,24 @@ export function addLogin(cli: Cli, program: Command): void {
       ]);
     },
   );
-  leaf(cli, [program, 'logout'], { summary: 'Remove the stored login', example: 'logout' }, ({ world, print }) => {
+  program.leaf('logout', { summary: 'Remove the stored login' }, ({ world, print }) => {
     const file = loginFile(world);
     const removed = removeLogin(world);
     print.thing({ file, removed }, [[removed ? 'removed' : 'no login stored', file]]);
     return Promise.resolve();
   });
-  leaf(
-    cli,
-    [program, 'whoami'],
-    { summary: 'Show the address and the identity of your token', example: 'whoami' },
-    async ({ api, print }) => {
-      const { place, call } = api();
-      const { data } = await call('GET /session', {});
-      const { url, ingestUrl, from } = place;
-      const { name, role, rights, expiresAt } = data;
-      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
-        ['control', url],
-        ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
-        ['by', from],
-        ['as', `${name} (${role})`],
-        ['rights', rightsText(rights)],
-        ['expires', expiresAt ?? 'never'],
-      ]);
-    },
-  );
+  program.leaf('whoami', { summary: 'Show the address and the identity of your token' }, async ({ api, print }) => {
+    const { place, call } = api();
+    const { data } = await call('GET /session', {});
+    const { url, ingestUrl, from } = place;
+    const { name, role, rights, expiresAt } = data;
+    print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
+      ['control', url],
+      ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
+      ['by', from],
+      ['as', `${name} (${role})`],
+      ['rights', rightsText(rights)],
+      ['expires', expiresAt ?? 'never'],
+    ]);
+  });
 }

@@ -1,85 +1,45 @@
-import { type Command } from 'commander';
-import { type Notice, type Operations } from '../../shared/api/operations';
-import { NOTICE_KINDS } from '../../shared/model/config';
-import { type Cli, group, leaf, oneOf, type Session, whole } from '../command';
-import { all } from '../connect/api';
-import { findDestination } from '../resolve-by-name';
+import { type Notice } from '../../shared/api/operations';
+import { ALERTS_ID, NOTICE_KINDS } from '../../shared/model/config';
+import { type Group, type Session } from '../command';
+import { choiceField, flagField, idField } from '../fields';
 import { paintOf } from '../output/paint';
-import { type Column } from '../output/table';
+import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost notices`: notices about destinations in trouble. */
 
-type Query = NonNullable<Operations['GET /notices']['query']>;
-
-/** The webhook of the alerts is not in the list of destinations. */
-const ALERTS = 'alerts';
-
-const COLUMNS: Column<Notice>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'AT', of: ({ at }) => at },
-  { title: 'DESTINATION', of: ({ name }) => name },
-  { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
-  { title: 'UNTIL', of: ({ kind, endedAt }) => endedAt ?? (kind === 'failing' ? 'it goes on' : undefined) },
-  { title: 'ALERT', of: ({ alert }) => alert },
-  { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
-  { title: 'ERROR', of: ({ error }) => error },
-];
-
-interface ListOptions {
-  destination?: string;
-  kind?: string;
-  open?: boolean;
-  unseen?: boolean;
-  limit?: string;
-}
-
-export function addNotices(cli: Cli, program: Command): void {
-  const notices = group(program, 'notices', 'Notices about failing destinations: list, show, acknowledge');
-  leaf<ListOptions>(
-    cli,
-    [notices, 'list'],
-    {
-      summary: 'List notices, newest first',
-      example: 'notices list --open',
-      options: [
-        ['--destination <destination>', `by id or name; ${ALERTS}: the webhook of alerts itself`],
-        ['--kind <kind>', NOTICE_KINDS.join(', ')],
-        ['--open', 'only ongoing notices'],
-        ['--unseen', 'only unacknowledged notices'],
-        ['--limit <n>', 'maximum number (default 50)'],
-      ],
+export function addNotices(program: Group): void {
+  const notices = program.group('notices', 'Notices about failing destinations: list, show, acknowledge');
+  addList(notices, 'list', {
+    from: 'GET /notices',
+    summary: 'List notices, newest first',
+    example: 'notices list --open',
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'AT', of: ({ at }) => at },
+      { title: 'DESTINATION', of: ({ name }) => name },
+      { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
+      { title: 'UNTIL', of: ({ kind, endedAt }) => endedAt ?? (kind === 'failing' ? 'it goes on' : undefined) },
+      { title: 'ALERT', of: ({ alert }) => alert },
+      { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
+      { title: 'ERROR', of: ({ error }) => error },
+    ],
+    filters: {
+      destination: idField('--destination <destination>', 'destination', {
+        about: `by id or name; ${ALERTS_ID}: the webhook of alerts itself`,
+        // It is not in the list of destinations.
+        isId: (name) => name === ALERTS_ID,
+      }),
+      kind: choiceField('--kind <kind>', NOTICE_KINDS),
+      open: flagField('--open', 'only ongoing notices', 'true'),
+      acknowledged: flagField('--unseen', 'only unacknowledged notices', 'false'),
     },
-    async (session, options) => {
-      const query = await queryOf(session, options);
-      const limit = whole(options.limit ?? '50', '--limit', [1, 100_000]);
-      const { call } = session.api();
-      const found = await all((page) => call('GET /notices', { query: { ...query, ...page } }), limit);
-      session.print.rows(COLUMNS, found, 'No matching notices.');
-    },
+    most: MOST_ROWS,
+    empty: 'No matching notices.',
+  });
+  addShow(notices, 'notice', { summary: 'Show one notice', show });
+  notices.leaf('acknowledge <notice>', { summary: 'Acknowledge a notice' }, async (session, _, id = '') =>
+    show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
   );
-  leaf(
-    cli,
-    [notices, 'show <notice>'],
-    { summary: 'Show one notice', example: 'notices show ntc_…' },
-    async (session, _, id = '') => show(session, (await session.api().call('GET /notices/{id}', { id })).data),
-  );
-  leaf(
-    cli,
-    [notices, 'acknowledge <notice>'],
-    { summary: 'Acknowledge a notice', example: 'notices acknowledge ntc_…' },
-    async (session, _, id = '') =>
-      show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
-  );
-}
-
-async function queryOf(session: Session, { destination, kind, open, unseen }: ListOptions): Promise<Query> {
-  const idOf = async (name: string) => (name === ALERTS ? ALERTS : (await findDestination(session.api(), name)).id);
-  return {
-    ...(destination !== undefined && { destination: await idOf(destination) }),
-    ...(kind !== undefined && { kind: oneOf(kind, '--kind', NOTICE_KINDS) }),
-    ...(open && { open: 'true' as const }),
-    ...(unseen && { acknowledged: 'false' as const }),
-  };
 }
 
 function show({ print }: Session, notice: Notice): void {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Command } from 'commander';
 import { CALL_TYPES, type CallType } from '../../shared/model/message';
-import { type Cli, leaf, oneOf, type Session } from '../command';
+import { type Group, oneOf, type Session } from '../command';
 import { reasonOf } from '../connect/api';
-import { findSource } from '../resolve-by-name';
+import { find } from '../entries';
 import { readInput } from '../secret-input';
 import { CliError, usage } from '../process-context';
 
@@ -26,10 +25,9 @@ interface SendOptions {
 
 const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const;
 
-export function addSend(cli: Cli, program: Command): void {
-  leaf<SendOptions>(
-    cli,
-    [program, 'send <type>'],
+export function addSend(program: Group): void {
+  program.leaf<SendOptions>(
+    'send <type>',
     {
       summary: `Send a call: ${CALL_TYPES.join(', ')}`,
       example: `send track --source "My site" --user u1 --event "Order Completed" --properties '{"total": 42}'`,
@@ -96,7 +94,7 @@ async function writeKeyOf({ world, api }: Session, source: string | undefined): 
     if (!key) throw usage('--source or WAYPOST_WRITE_KEY is required.');
     return key;
   }
-  const { writeKey, name } = await findSource(api(), source);
+  const { writeKey, name } = await find(api(), 'source', source);
   if (writeKey === null) {
     throw new CliError(`Only administrators see the write key of "${name}". Set WAYPOST_WRITE_KEY to it.`);
   }

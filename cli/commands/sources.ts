@@ -1,89 +1,114 @@
-import { type Command } from 'commander';
 import { type Source } from '../../shared/api/operations';
-import { type Cli, group, leaf, type Session } from '../command';
-import { findSource, allSources } from '../resolve-by-name';
-import { type Column } from '../output/table';
-import { addSourceEvents } from './source-events';
+import { type Group, type Session } from '../command';
+import { find, type Patch, patchEntry } from '../entries';
+import { addDelete, addList, addShow } from '../resource';
 
-/** `waypost sources`: the senders of calls. */
+/** `waypost sources`: the senders of calls, and their track events, which you can block. */
 
-const COLUMNS: Column<Source>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'ON', of: ({ enabled }) => (enabled ? 'yes' : 'no') },
-  { title: 'WRITE KEY', of: ({ writeKey }) => writeKey ?? 'administrators only' },
-];
-
-export function addSources(cli: Cli, program: Command): void {
-  const sources = group(program, 'sources', 'Sources: list, create, edit');
-  leaf(cli, [sources, 'list'], { summary: 'List sources', example: 'sources list' }, async ({ api, print }) => {
-    print.rows(COLUMNS, await allSources(api()), 'No sources yet. Run waypost sources create "My site"');
+export function addSources(program: Group): void {
+  const sources = program.group('sources', 'Sources: list, create, edit');
+  addList(sources, 'list', {
+    from: 'GET /sources',
+    summary: 'List sources',
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'NAME', of: ({ name }) => name },
+      { title: 'ON', of: ({ enabled }) => (enabled ? 'yes' : 'no') },
+      { title: 'WRITE KEY', of: ({ writeKey }) => writeKey ?? 'administrators only' },
+    ],
+    empty: 'No sources yet. Run waypost sources create "My site"',
   });
-  leaf(
-    cli,
-    [sources, 'show <source>'],
-    { summary: 'Show one source', example: 'sources show "My site"' },
-    async (session, _, id = '') => show(session, await findSource(session.api(), id)),
-  );
-  leaf(
-    cli,
-    [sources, 'create <name>'],
+  addShow(sources, 'source', { summary: 'Show one source', show });
+  sources.leaf(
+    'create <name>',
     { summary: 'Create a source', example: 'sources create "My site"' },
     async (session, _, name = '') =>
       show(session, (await session.api().call('POST /sources', { body: { name } })).data),
   );
-  addSourceEvents(cli, sources);
-  addChanges(cli, sources);
+  addEvents(sources);
+  addChanges(sources);
+  addDelete(sources, 'source', { summary: 'Delete a source; ingest refuses its calls' });
 }
 
-function addChanges(cli: Cli, sources: Command): void {
-  leaf<{ name: string }>(
-    cli,
-    [sources, 'rename <source> <name>'],
+function addChanges(sources: Group): void {
+  sources.leaf(
+    'rename <source> <name>',
     { summary: 'Rename a source', example: 'sources rename "My site" "My shop"' },
-    (session, _, id = '', name = '') => change(session, id, { name }),
+    async (session, _, source = '', name = '') => show(session, await patch(session, source, () => ({ name }))),
   );
-  leaf(
-    cli,
-    [sources, 'enable <source>'],
-    { summary: 'Enable a source', example: 'sources enable "My site"' },
-    (session, _, id = '') => change(session, id, { enabled: true }),
-  );
-  leaf(
-    cli,
-    [sources, 'disable <source>'],
-    { summary: 'Disable a source; ingest refuses its calls', example: 'sources disable "My site"' },
-    (session, _, id = '') => change(session, id, { enabled: false }),
-  );
-  leaf<{ overlap?: string }>(
-    cli,
-    [sources, 'rotate-key <source>'],
+  for (const [word, summary, enabled] of [
+    ['enable', 'Enable a source', true],
+    ['disable', 'Disable a source; ingest refuses its calls', false],
+  ] as const) {
+    sources.leaf(`${word} <source>`, { summary }, async (session, _, source = '') =>
+      show(session, await patch(session, source, () => ({ enabled }))),
+    );
+  }
+  sources.leaf<{ overlap?: string }>(
+    'rotate-key <source>',
     {
       summary: 'Rotate the write key',
       example: 'sources rotate-key "My site" --overlap 24h',
       options: [['--overlap <duration>', 'how long the old key stays valid, such as 0s or 24h (default 24h)']],
     },
-    async (session, { overlap }, name = '') => {
-      const { id } = await findSource(session.api(), name);
+    async (session, { overlap }, source = '') => {
+      const { id } = await find(session.api(), 'source', source);
       const body = { ...(overlap !== undefined && { overlap }) };
       show(session, (await session.api().call('POST /sources/{id}/rotate-key', { id, body })).data);
     },
   );
-  leaf(
-    cli,
-    [sources, 'delete <source>'],
-    { summary: 'Delete a source; ingest refuses its calls', example: 'sources delete "My site"' },
-    async ({ api, print }, _, name = '') => {
-      const { id } = await findSource(api(), name);
-      await api().call('DELETE /sources/{id}', { id });
-      print.thing({ id, deleted: true }, [['deleted', id]]);
+}
+
+function addEvents(sources: Group): void {
+  sources.leaf(
+    'events <source>',
+    { summary: 'List the track events of a source, most recent first' },
+    async ({ api, print }, _, source = '') => {
+      const { id } = await find(api(), 'source', source);
+      const { data } = await api().call('GET /sources/{id}/events', { id });
+      print.rows(
+        [
+          { title: 'EVENT', of: ({ name }) => name },
+          { title: 'SEEN', of: ({ count }) => count, right: true },
+          { title: 'LAST', of: ({ lastSeenAt }) => lastSeenAt },
+          { title: 'BLOCKED', of: ({ blocked }) => (blocked ? 'yes' : 'no') },
+        ],
+        data.data,
+        'No track events yet.',
+      );
     },
+  );
+  sources.leaf(
+    'block <source> <event>',
+    {
+      summary: 'Block a track event; it still counts as received',
+      example: 'sources block "My site" Heartbeat',
+    },
+    (session, _, source = '', event = '') =>
+      changeBlocked(session, source, (blocked) => [...new Set([...blocked, event])]),
+  );
+  sources.leaf(
+    'unblock <source> <event>',
+    { summary: 'Unblock a track event', example: 'sources unblock "My site" Heartbeat' },
+    (session, _, source = '', event = '') =>
+      changeBlocked(session, source, (blocked) => blocked.filter((each) => each !== event)),
   );
 }
 
-async function change(session: Session, name: string, body: { name?: string; enabled?: boolean }): Promise<void> {
-  const { id } = await findSource(session.api(), name);
-  show(session, (await session.api().call('PATCH /sources/{id}', { id, body })).data);
+async function changeBlocked(session: Session, source: string, decide: (blocked: string[]) => string[]): Promise<void> {
+  const { id, blockedEvents } = await patch(session, source, (before) => ({
+    blockedEvents: decide(before.blockedEvents),
+  }));
+  session.print.thing({ id, blockedEvents }, [
+    ['source', id],
+    ...(blockedEvents.length === 0 ? [['blocked', 'none'] as [string, string]] : []),
+    ...blockedEvents.map((event): [string, string] => ['blocked', event]),
+  ]);
+}
+
+async function patch({ api }: Session, source: string, bodyOf: (before: Source) => Patch<'source'>): Promise<Source> {
+  const before = await find(api(), 'source', source);
+  return patchEntry(api(), 'source', before, bodyOf(before));
 }
 
 function show({ print }: Session, source: Source): void {

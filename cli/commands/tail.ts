@@ -1,6 +1,6 @@
-import { type Command } from 'commander';
-import { type Cli, leaf, type Session } from '../command';
-import { findDestination } from '../resolve-by-name';
+import { type Operations } from '../../shared/api/operations';
+import { type Group, type Session } from '../command';
+import { type Fields, idField, optionsOf, readFields } from '../fields';
 import { follow } from '../listen/follow';
 import { Recent } from '../listen/recent';
 import { type DeliveryRow, type Try } from '../output/deliveries';
@@ -9,30 +9,41 @@ import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
 import { sleep } from '../../shared/service/async';
 import { usage } from '../process-context';
-import { EVENT_FILTERS, type EventOptions, eventQuery } from './events';
+import { EVENT_FILTERS } from './events';
 
 /** `waypost tail`: prints events or attempts as they happen. */
 
-interface TailOptions extends EventOptions {
+interface TailOptions {
+  rejected?: boolean;
   attempts?: boolean;
   destination?: string;
 }
+
+const { accepted: _, ...COMMON_FILTERS } = EVENT_FILTERS;
+const ONLY_ATTEMPTS = {
+  destination: idField('--destination <destination>', 'destination', {
+    about: 'only attempts of this destination, by id or name',
+  }),
+};
+const ATTEMPT_FILTERS: Fields<NonNullable<Operations['GET /deliveries']['query']>> = {
+  ...COMMON_FILTERS,
+  ...ONLY_ATTEMPTS,
+};
 
 /** Attempts have no stream, so they are polled. */
 const POLL_MS = 1_000;
 const TRIES_KNOWN = 50_000;
 
-export function addTail(cli: Cli, program: Command): void {
-  leaf<TailOptions>(
-    cli,
-    [program, 'tail'],
+export function addTail(program: Group): void {
+  program.leaf<TailOptions>(
+    'tail',
     {
       summary: 'Follow events, or with --attempts delivery attempts, until Ctrl-C',
       example: 'tail --source "My site" --rejected --json',
       options: [
-        ...EVENT_FILTERS,
+        ...optionsOf(EVENT_FILTERS),
         ['--attempts', 'follow attempts and their responses'],
-        ['--destination <destination>', 'only attempts of this destination, by id or name'],
+        ...optionsOf(ONLY_ATTEMPTS),
       ],
       more: '--attempts checks the newest 200 deliveries and the newest 200 retried ones once a second; at higher rates it\nshows a sample.',
     },
@@ -47,7 +58,7 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
   const { print, world } = session;
   await follow({
     api: session.api(),
-    query: await eventQuery(session, options),
+    query: await readFields(session, options, EVENT_FILTERS),
     stop: world.stop,
     onEvent: (event) => print.line(event, eventLine(event, print.colour)),
     onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
@@ -59,13 +70,7 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
 async function tailAttempts(session: Session, options: TailOptions): Promise<void> {
   const { print, world } = session;
   if (options.rejected) throw usage('--rejected applies to events: a rejected call has no attempts.');
-  const { accepted: _, ...filter } = await eventQuery(session, options);
-  const { destination } = options;
-  const query = {
-    ...filter,
-    ...(destination !== undefined && { destination: (await findDestination(session.api(), destination)).id }),
-    limit: 200,
-  };
+  const query = { ...(await readFields(session, options, ATTEMPT_FILTERS)), limit: 200 };
   const known = new Recent(TRIES_KNOWN);
   for (let first = true; !world.stop.aborted; first = false) {
     const pages = await Promise.all([

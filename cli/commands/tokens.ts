@@ -1,103 +1,85 @@
 import { resolve } from 'node:path';
-import { type Command } from 'commander';
 import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
-import { type Cli, group, leaf, listOf, oneOf, type Session } from '../command';
+import { ROLES } from '../../shared/model/config';
+import { type Group, listOf, type Session } from '../command';
 import { writePrivately } from '../connect/files';
-import { allTokens, findToken } from '../resolve-by-name';
-import { type Column } from '../output/table';
+import { find, type Patch, patchEntry } from '../entries';
+import { choiceField, type Fields, optionsOf, readFields, textField } from '../fields';
 import { usage } from '../process-context';
+import { addDelete, addList, addShow } from '../resource';
 
 /** `waypost tokens`: the tokens for the control API, with their roles and rights. */
 
 type Right = NonNullable<Token['rights']>[number];
 const RIGHTS = 'restrict the role, such as events:read,deliveries:read';
-const ROLES = ['admin', 'operator', 'read_only'] as const;
 const ROLE = `admin: everything; operator: operations, no secrets; read_only: read access`;
 
-interface Fields {
-  role?: string;
-  name?: string;
-  expires?: string;
-  rights?: string;
-}
+const SETTINGS: Fields<Operations['POST /tokens']['body']> = {
+  role: choiceField('--role <role>', ROLES, ROLE),
+  expiresAt: textField('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'),
+  rights: { flags: '--rights <list>', about: RIGHTS, read: rightsOf },
+};
+const EDITS: Fields<Patch<'token'>> = {
+  role: choiceField('--role <role>', ROLES, ROLE),
+  name: textField('--name <name>', 'new name'),
+  expiresAt: {
+    flags: '--expires <time>',
+    about: 'expiry, or never',
+    read: (text: string) => (text === 'never' ? null : text),
+  },
+  rights: {
+    flags: '--rights <list>',
+    about: `${RIGHTS}; all: every right of the role`,
+    read: (text: string) => (text === 'all' ? null : rightsOf(text)),
+  },
+};
 
-const COLUMNS: Column<Token>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'ROLE', of: ({ role }) => role },
-  { title: 'RIGHTS', of: ({ rights }) => rightsText(rights) },
-  { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt ?? 'never' },
-  { title: 'LAST USED', of: ({ lastUsedAt }) => lastUsedAt ?? '-' },
-  { title: 'CREATED', of: ({ createdAt }) => createdAt },
-];
-
-export function addTokens(cli: Cli, program: Command): void {
-  const tokens = group(program, 'tokens', 'Tokens of the control API: list, create, edit, revoke');
-  leaf(
-    cli,
-    [tokens, 'list'],
-    { summary: 'List tokens, without their secrets', example: 'tokens list' },
-    async ({ api, print }) =>
-      print.rows(COLUMNS, await allTokens(api()), 'No tokens except WAYPOST_ADMIN_TOKEN, which always exists.'),
-  );
-  leaf(
-    cli,
-    [tokens, 'show <token>'],
-    { summary: 'Show one token, without its secret', example: 'tokens show "A dashboard"' },
-    async (session, _, name = '') => show(session, await findToken(session.api(), name)),
-  );
-  leaf<Fields & { out?: string }>(
-    cli,
-    [tokens, 'create <name>'],
+export function addTokens(program: Group): void {
+  const tokens = program.group('tokens', 'Tokens of the control API: list, create, edit, revoke');
+  addList(tokens, 'list', {
+    from: 'GET /tokens',
+    summary: 'List tokens, without their secrets',
+    columns: [
+      { title: 'ID', of: ({ id }) => id },
+      { title: 'NAME', of: ({ name }) => name },
+      { title: 'ROLE', of: ({ role }) => role },
+      { title: 'RIGHTS', of: ({ rights }) => rightsText(rights) },
+      { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt ?? 'never' },
+      { title: 'LAST USED', of: ({ lastUsedAt }) => lastUsedAt ?? '-' },
+      { title: 'CREATED', of: ({ createdAt }) => createdAt },
+    ],
+    empty: 'No tokens except WAYPOST_ADMIN_TOKEN, which always exists.',
+  });
+  addShow(tokens, 'token', { summary: 'Show one token, without its secret', show });
+  tokens.leaf<{ out?: string }>(
+    'create <name>',
     {
       summary: 'Create a token; its secret is shown once',
       example: 'tokens create "A dashboard" --role read_only --out dashboard-token',
       options: [
-        ['--role <role>', ROLE],
-        ['--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'],
-        ['--rights <list>', RIGHTS],
+        ...optionsOf(SETTINGS),
         ['--out <file>', 'write the secret to this file, readable only by you (default standard output)'],
       ],
     },
     create,
   );
-  leaf<Fields>(
-    cli,
-    [tokens, 'edit <token>'],
+  tokens.leaf(
+    'edit <token>',
     {
       summary: 'Change the name, role, expiry or rights, from the next request on',
       example: 'tokens edit "A dashboard" --role operator',
-      options: [
-        ['--role <role>', ROLE],
-        ['--name <name>', 'new name'],
-        ['--expires <time>', 'expiry, or never'],
-        ['--rights <list>', `${RIGHTS}; all: every right of the role`],
-      ],
+      options: optionsOf(EDITS),
     },
     edit,
   );
-  leaf(
-    cli,
-    [tokens, 'revoke <token>'],
-    { summary: 'Revoke a token immediately', example: 'tokens revoke "A dashboard"' },
-    async (session, _, given = '') => {
-      const { id, version } = await findToken(session.api(), given);
-      await session.api().call('DELETE /tokens/{id}', { id, ifMatch: `"${String(version)}"` });
-      session.print.thing({ id, deleted: true }, [['revoked', id]]);
-    },
-  );
+  addDelete(tokens, 'token', { summary: 'Revoke a token immediately' }, 'revoke');
 }
 
-async function create(session: Session, options: Fields & { out?: string }, name = ''): Promise<void> {
+async function create(session: Session, options: { out?: string }, name = ''): Promise<void> {
   const { world, print } = session;
-  if (options.role === undefined) throw usage(`--role is required. ${ROLE}.`);
-  const { expires, rights } = options;
-  const body: Operations['POST /tokens']['body'] = {
-    ...{ name, role: oneOf(options.role, '--role', ROLES) },
-    ...(expires !== undefined && { expiresAt: expires }),
-    ...(rights !== undefined && { rights: rightsOf(rights) }),
-  };
-  const { data } = await session.api().call('POST /tokens', { body });
+  const { role, ...rest } = await readFields(session, options, SETTINGS);
+  if (role === undefined) throw usage(`--role is required. ${ROLE}.`);
+  const { data } = await session.api().call('POST /tokens', { body: { name, role, ...rest } });
   if (options.out !== undefined) {
     writePrivately(resolve(world.cwd, options.out), `${data.token}\n`);
     show(session, withoutSecret(data));
@@ -110,18 +92,11 @@ async function create(session: Session, options: Fields & { out?: string }, name
   }
 }
 
-async function edit(session: Session, options: Fields, given = ''): Promise<void> {
-  const { expires, rights } = options;
-  const body = {
-    ...(options.name !== undefined && { name: options.name }),
-    ...(options.role !== undefined && { role: oneOf(options.role, '--role', ROLES) }),
-    ...(expires !== undefined && { expiresAt: expires === 'never' ? null : expires }),
-    ...(rights !== undefined && { rights: rights === 'all' ? null : rightsOf(rights) }),
-  };
+async function edit(session: Session, options: object, given = ''): Promise<void> {
+  const body = await readFields(session, options, EDITS);
   if (Object.keys(body).length === 0) throw usage('Nothing to change. Give --role, --name, --expires or --rights.');
-  const { id, version } = await findToken(session.api(), given);
-  const ifMatch = `"${String(version)}"`;
-  show(session, (await session.api().call('PATCH /tokens/{id}', { id, body, ifMatch })).data);
+  const before = await find(session.api(), 'token', given);
+  show(session, await patchEntry(session.api(), 'token', before, body));
 }
 
 /** Unchecked: the server has the list of rights. */

@@ -1,7 +1,6 @@
-import { type Command } from 'commander';
 import { verifyWebhook, WebhookError } from '../../clients/node/src/webhook';
 import { parseDuration } from '../../shared/model/duration';
-import { type Cli, leaf } from '../command';
+import { type Group } from '../command';
 import { paintOf } from '../output/paint';
 import { readBytes, readSecretFile } from '../secret-input';
 import { FAILED, usage, type ProcessContext } from '../process-context';
@@ -22,10 +21,9 @@ interface Verdict {
   message?: string;
 }
 
-export function addVerify(cli: Cli, program: Command): void {
-  leaf<VerifyOptions>(
-    cli,
-    [program, 'verify [file]'],
+export function addVerify(program: Group): void {
+  program.leaf<VerifyOptions>(
+    'verify [file]',
     {
       summary: 'Check both signatures of a request, from a file or standard input',
       example: 'verify request.txt --secret-file secret.txt --any-time',

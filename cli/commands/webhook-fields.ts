@@ -7,7 +7,7 @@ import { usage } from '../process-context';
 /** The options for URLs, headers and secret of a destination or of the alerts. */
 
 type Patch = Operations['PATCH /destinations/{id}']['body'];
-export type WebhookFields = Pick<Patch, 'webhooks' | 'sharedSecret'>;
+type WebhookFields = Pick<Patch, 'webhooks' | 'sharedSecret'>;
 type Webhook = NonNullable<WebhookFields['webhooks']>[number];
 type Before = Pick<Destination, 'webhooks'>;
 

@@ -1,4 +1,5 @@
-import { ApiProblem, createClient } from '../../shared/api/client';
+import { ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
+import { type Operations } from '../../shared/api/operations';
 import { messageOf } from '../../shared/service/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { readLogin, readLocal } from './files';
@@ -72,20 +73,33 @@ function endSentence(text: string): string {
 /** Largest page size of the API. */
 const PAGE = 200;
 
-interface Page<T> {
-  data: { data: T[]; next: string | null };
+interface Page<R> {
+  data: R[];
+  next: string | null;
 }
+/** An operation that answers with pages. */
+export type ListId = { [N in Name]: Operations[N]['answer'] extends Page<unknown> ? N : never }[Name];
+export type Row<N extends ListId> = Operations[N]['answer'] extends Page<infer R> ? R : never;
 
-/** Reads a whole list, or its first `limit` entries. */
-export async function all<T>(
-  page: (query: { limit: number; after?: string }) => Promise<Page<T>>,
+/** Reads a whole list, or its first `limit` rows. */
+export async function readList<N extends ListId>(
+  api: Api,
+  list: N,
+  input: Input<N> & { query?: object },
   limit = Infinity,
-): Promise<T[]> {
-  const found: T[] = [];
+): Promise<Row<N>[]> {
+  const found: Row<N>[] = [];
   for (let after: string | undefined; ;) {
-    const { data } = await page({ limit: Math.min(PAGE, limit - found.length), ...(after !== undefined && { after }) });
-    found.push(...data.data);
-    if (data.next === null || found.length >= limit) return found;
-    after = data.next;
+    const query = {
+      ...input.query,
+      limit: Math.min(PAGE, limit - found.length),
+      ...(after !== undefined && { after }),
+    };
+    const { data } = await api.call(list, { ...input, query });
+    // The compiler does not see that each of these answers is a page.
+    const page = data as unknown as Page<Row<N>>;
+    found.push(...page.data);
+    if (page.next === null || found.length >= limit) return found;
+    after = page.next;
   }
 }

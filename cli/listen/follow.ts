@@ -1,5 +1,5 @@
 import { type Event, type Operations } from '../../shared/api/operations';
-import { all, type Api, reasonOf, sentenceOf } from '../connect/api';
+import { readList, type Api, reasonOf, sentenceOf } from '../connect/api';
 import { ApiProblem } from '../../shared/api/client';
 import { backoff, sleep } from '../../shared/service/async';
 import { CliError } from '../process-context';
@@ -78,10 +78,7 @@ class Follower {
    */
   async #begin(): Promise<void> {
     const { api, query, replay = 0 } = this.options;
-    const newest = await all(
-      (page) => api.call('GET /events', { query: { ...query, ...page } }),
-      Math.max(PAGE, replay),
-    );
+    const newest = await readList(api, 'GET /events', { query }, Math.max(PAGE, replay));
     [this.#floor] = newest.map(({ at }) => at).sort();
     for (const [i, event] of [...newest.entries()].reverse()) {
       if (i < replay) this.#give(event);

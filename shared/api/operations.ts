@@ -118,7 +118,6 @@ export type Replay = Responses['Replay'];
 export type Session = Responses['Session'];
 export type Sizes = Responses['Sizes'];
 export type Source = Responses['Source'];
-export type SourceEvents = Responses['SourceEvents'];
 export type Syncs = Responses['Syncs'];
 export type Test = Responses['Test'];
 export type Token = Responses['Token'];

@@ -1,0 +1,93 @@
+import { Option } from 'commander';
+import { MESSAGE_TYPES } from '../shared/model/message';
+import { type CommandOption, oneOf, type Session, whole } from './command';
+import { find, idsOf, type NamedKind } from './entries';
+import { timeOf } from './time';
+
+/** Options that set the fields of a query or of a body. */
+
+interface Field<V> {
+  flags: string;
+  about: string;
+  /**
+   * @param given by commander: text; true for an option without a value; a list for an option that may be repeated
+   * @param name the option, for errors
+   * @throws CliError
+   */
+  read(given: never, name: string, session: Session): V | Promise<V>;
+}
+
+/** By name of the field. */
+export type Fields<T> = { [K in keyof T]?: Field<T[K]> };
+
+/** Lists the options for the help. */
+export function optionsOf(fields: object): CommandOption[] {
+  return listed(fields).map(([, { flags, about }]) => [flags, about]);
+}
+
+/** Reads the given options, in the order of the table. Options that are not given set no field. */
+export async function readFields<T>(session: Session, options: object, fields: Fields<T>): Promise<Partial<T>> {
+  const read: Record<string, unknown> = {};
+  for (const [key, field] of listed(fields)) {
+    const option = new Option(field.flags);
+    const given = (options as Record<string, unknown>)[option.attributeName()];
+    if (given !== undefined) read[key] = await field.read(given as never, option.long ?? '', session);
+  }
+  return read as Partial<T>;
+}
+
+function listed(fields: object): [string, Field<unknown>][] {
+  return Object.entries(fields as Record<string, Field<unknown>>);
+}
+
+export function textField(flags: string, about: string): Field<string> {
+  return { flags, about, read: (given: string) => given };
+}
+
+/** An option without a value. */
+export function flagField<const V>(flags: string, about: string, value: V): Field<V> {
+  return { flags, about, read: () => value };
+}
+
+export function choiceField<const T extends string>(flags: string, choices: readonly T[], about?: string): Field<T> {
+  return { flags, about: about ?? choices.join(', '), read: (given: string, name) => oneOf(given, name, choices) };
+}
+
+export const messageTypeField = choiceField('--type <type>', MESSAGE_TYPES);
+
+export function timeField(flags: string, about: string): Field<string> {
+  return { flags, about, read: (given: string, name) => timeOf(given, name, Date.now()) };
+}
+
+export function numberField(flags: string, about: string, range: [min: number, max: number]): Field<number> {
+  return { flags, about, read: (given: string, name) => whole(given, name, range) };
+}
+
+interface Reference {
+  about?: string;
+  /** a text that is sent as it is, without a look-up */
+  isId?: (text: string) => boolean;
+}
+
+/** The id of an entry that is given by id or name. */
+export function idField(
+  flags: string,
+  kind: NamedKind,
+  { about = 'by id or name', isId = () => false }: Reference = {},
+): Field<string> {
+  const read = async (given: string, _: string, { api }: Session) =>
+    isId(given) ? given : (await find(api(), kind, given)).id;
+  return { flags, about, read };
+}
+
+/** The ids of entries, for an option that may be repeated. */
+export function idsField(flags: string, kind: NamedKind, about: string): Field<string[]> {
+  return { flags, about, read: (given: string[], _, { api }) => idsOf(api(), kind, given) };
+}
+
+type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> };
+
+/** Removes the fields that are null, which means the default: a body that creates an entry omits them. */
+export function withoutNulls<T extends object>(fields: T): WithoutNulls<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNulls<T>;
+}

@@ -1,0 +1,65 @@
+import { type Input } from '../shared/api/client';
+import { type Operations } from '../shared/api/operations';
+import { type About, type CommandOption, type Group, type Session, whole } from './command';
+import { type ListId, readList, type Row } from './connect/api';
+import { deleteEntry, type Entry, find, type Kind, type NamedKind } from './entries';
+import { type Fields, optionsOf, readFields } from './fields';
+import { type Column } from './output/table';
+
+/** The commands that most resources have: list, show, delete. A table describes each; the API's table types it. */
+
+type Query<N extends ListId> = NonNullable<Operations[N]['query']>;
+
+interface List<N extends ListId> extends About {
+  /** the operation that lists the rows */
+  from: N;
+  columns: Column<Row<N>>[];
+  /** text to print instead of an empty table */
+  empty: string;
+  /** options by parameter of the query */
+  filters?: Fields<Query<N>>;
+  /** greatest number of --limit; absent: no such option, and the whole list */
+  most?: number;
+}
+
+/** Greatest number of --limit of most lists. */
+export const MOST_ROWS = 100_000;
+export const LIMIT: CommandOption = ['--limit <n>', 'maximum number (default 50)'];
+
+export interface Limited {
+  limit?: string;
+}
+
+/** @throws CliError */
+export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
+  return whole(limit, '--limit', [1, most]);
+}
+
+export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
+  const { from, columns, empty, filters = {}, most } = list;
+  const options = [...optionsOf(filters), ...(most === undefined ? [] : [LIMIT])];
+  group.leaf<Limited>(syntax, { ...list, options }, async (session, given) => {
+    const query = await readFields(session, given, filters);
+    const limit = most === undefined ? Infinity : limitOf(given, most);
+    const input = { query } as unknown as Input<N>;
+    session.print.rows(columns, await readList(session.api(), from, input, limit), empty);
+  });
+}
+
+interface Show<K extends Kind> extends About {
+  show: (session: Session, entry: Entry<K>) => void;
+}
+
+export function addShow<K extends Kind>(group: Group, kind: K, { show, ...about }: Show<K>): void {
+  group.leaf(`show <${kind}>`, about, async (session, _, given = '') =>
+    show(session, await find(session.api(), kind, given)),
+  );
+}
+
+/** @param verb the command: `delete`, or `revoke` of tokens */
+export function addDelete(group: Group, kind: NamedKind, about: About, verb: 'delete' | 'revoke' = 'delete'): void {
+  group.leaf(`${verb} <${kind}>`, about, async ({ api, print }, _, given = '') => {
+    const id = await deleteEntry(api(), kind, given);
+    print.thing({ id, deleted: true }, [[`${verb}d`, id]]);
+  });
+}

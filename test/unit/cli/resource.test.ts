@@ -1,0 +1,103 @@
+import { AUDIT_KINDS } from '../../../shared/api/operation';
+import { waypost } from '../../support/cli';
+
+/** The commands that tables describe, against a control API in this process. */
+
+const at = '2026-01-01T00:00:00.000Z';
+const site = { id: 'src_1', name: 'Site', enabled: true, writeKey: 'k', oldWriteKeys: [], version: 7 };
+const twin = { ...site, name: 'Twin' };
+const sources = [site, { ...twin, id: 'src_2' }, { ...twin, id: 'src_3' }];
+const change = {
+  at,
+  by: { name: 'Me', role: 'admin' },
+  action: 'changed',
+  kind: 'source',
+  entry: 'src_1',
+  name: 'Site',
+};
+
+/** Pages by the list and the page's `after`; a list without pages is empty. */
+const PAGES: Record<string, { data: object[]; next: string | null }> = {
+  '/sources': { data: sources.slice(0, 2), next: 'second' },
+  '/sources second': { data: sources.slice(2), next: null },
+  '/audit': { data: [{ ...change, changes: [{ field: 'enabled', from: null, to: true }] }], next: 'second' },
+};
+
+let requests: string[];
+beforeEach(() => {
+  requests = [];
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const { pathname, searchParams } = new URL(input);
+    const path = pathname.replace('/api/v1', '');
+    const ifMatch = new Headers(init?.headers).get('if-match');
+    requests.push([init?.method, path, searchParams.toString(), ifMatch].filter(Boolean).join(' '));
+    const [, , id] = path.split('/');
+    const entry = sources.find((each) => each.id === id);
+    if (id === undefined) {
+      const page = PAGES[[path, searchParams.get('after')].filter(Boolean).join(' ')] ?? { data: [], next: null };
+      return Promise.resolve(Response.json(page));
+    }
+    if (!entry) return Promise.resolve(Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }));
+    return Promise.resolve(init?.method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(entry));
+  });
+});
+afterEach(() => jest.restoreAllMocks());
+
+const run = (...argv: string[]) =>
+  waypost(argv, { env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' } });
+
+test('a list command without --limit reads every page and prints every row', async () => {
+  const { code, out } = await run('sources', 'list');
+  expect([code, out]).toEqual([
+    0,
+    'ID     NAME  ON   WRITE KEY\nsrc_1  Site  yes  k\nsrc_2  Twin  yes  k\nsrc_3  Twin  yes  k\n',
+  ]);
+  expect(requests).toEqual(['GET /sources limit=200', 'GET /sources limit=200&after=second']);
+});
+
+test('a list command sends its filters as parameters and reads no more than --limit', async () => {
+  const { code, out } = await run('audit', '--kind', 'source', '--entry', 'src_1', '--by', 'admin', '--limit', '1');
+  expect([code, out]).toEqual([0, expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/)]);
+  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&limit=1']);
+});
+
+test('a filter that names an entry sends its id', async () => {
+  expect((await run('events', '--source', 'Site', '--rejected')).err).toBe('No recent events.\n');
+  expect(requests.at(-1)).toBe('GET /events source=src_1&accepted=false&limit=50');
+});
+
+test.each([
+  [['deliveries', 'list', '--status', 'gone'], /^--status must be one of waiting, /],
+  [['deliveries', 'list', '--since', 'soon'], /^--since must be /],
+  [['notices', 'list', '--limit', '0'], /^--limit must be a whole number from 1 to 100000/],
+  [['tokens', 'edit', 'A'], /^Nothing to change/],
+])('the wrong usage %j sends no request and exits with 2', async (argv, why) => {
+  expect(await run(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(why) });
+  expect(requests).toEqual([]);
+});
+
+test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => {
+  expect((await run('audit', '--kind', kind)).code).toBe(0);
+  expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
+});
+
+test('a delete command finds an entry by its name and deletes only the version that it found', async () => {
+  expect((await run('sources', 'delete', 'Site')).out).toBe('deleted  src_1\n');
+  expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
+});
+
+test('a name of several entries is refused with their ids', async () => {
+  expect(await run('sources', 'show', 'Twin')).toMatchObject({
+    ...{ code: 1, out: '', err: '2 sources are named "Twin". Use an id (src_2, src_3).\n' },
+  });
+});
+
+test('an id of an unknown entry without a name is refused without a search', async () => {
+  expect(await run('notices', 'show', 'ntc_9')).toMatchObject({ code: 1, err: 'Unknown.\n' });
+  expect(requests).toEqual(['GET /notices/ntc_9']);
+});
+
+test('the help of a command without an example of its own shows one with a sample argument', async () => {
+  expect((await run('destinations', 'show', '--help')).out).toContain('$ waypost destinations show "My hook"\n');
+  expect((await run('whoami', '--help')).out).toContain('$ waypost whoami\n');
+});
