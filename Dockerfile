@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# One image for every service: `docker run waypost delivery`. It contains no Java, because Kafka runs elsewhere.
+# One image for every service: `docker run waypost delivery`. It contains no Java, because Kafka runs elsewhere. The
+# target `standalone` is the whole system with its own Kafka.
 # Tests and benchmarks ran on this version of Node; 20.18 to 24 work.
 ARG NODE_IMAGE=node:20.20.2-bookworm-slim
 
@@ -9,7 +10,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/tools dist/.tsbuildinfo
+RUN npm run build
 
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app
@@ -19,22 +20,62 @@ RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ign
     npm install --no-save --omit=dev --omit=optional --ignore-scripts \
       "@lmdb/lmdb-linux-$(node -p process.arch)@$(node -p "JSON.parse(require('fs').readFileSync('node_modules/lmdb/package.json')).version")"
 
-FROM ${NODE_IMAGE}
+# What the image contains: one binary of LMDB, no empty folders, and the notices of the packages of others.
+FROM build AS shipped
+COPY --from=modules /app/node_modules /shipped/node_modules
+RUN node dist/tools/image/main.js /shipped dist/console/licenses.md && \
+    mkdir /shipped/app && mv dist /shipped/app/ && rm -rf /shipped/app/dist/tools /shipped/app/dist/test /shipped/app/dist/.tsbuildinfo && \
+    mv package.json LICENSE /shipped/THIRD-PARTY-NOTICES /shipped/app/
+
+FROM ${NODE_IMAGE} AS runtime
+ENV NODE_ENV=production
+WORKDIR /app
+COPY deploy/image/healthy /usr/local/bin/
+COPY --from=shipped /shipped/node_modules node_modules
+COPY --from=shipped /shipped/app ./
+# docker build --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD) --build-arg SOURCE=https://…
+ARG VERSION=unknown
+ARG REVISION=unknown
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="Waypost" \
       org.opencontainers.image.description="Analytics calls in over HTTP, signed webhooks out" \
-      org.opencontainers.image.licenses="Apache-2.0"
-ENV NODE_ENV=production \
-    WAYPOST_DATA_DIR=/var/lib/waypost
-WORKDIR /app
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
+
+# The jars of Kafka, as `npm start` brings them.
+FROM build AS kafka
+RUN mkdir -p /usr/share/man/man1 && apt-get update && \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends default-jre-headless maven
+RUN --mount=type=cache,target=/root/.m2 \
+    node -e "require('./dist/deploy/standalone/kafka-source.js').findKafka(console.log)"
+
+# The whole system in one container, Kafka included: `docker build --target standalone -t waypost:standalone .`
+# Its keys, settings and messages are in /data. It needs 2 GB of memory.
+FROM runtime AS standalone
+RUN mkdir -p /usr/share/man/man1 && apt-get update && \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends default-jre-headless tini && \
+    rm -rf /var/lib/apt/lists/* && install -d -o 10001 -g 10001 /data
+COPY --from=kafka /app/deploy/kafka deploy/kafka
+ENV WAYPOST_DATA_DIR=/data \
+    WAYPOST_HOST=0.0.0.0
+USER 10001:10001
+EXPOSE 8080 8090
+HEALTHCHECK --interval=30s --timeout=5s --start-period=120s --retries=3 CMD ["healthy", "readyz"]
+# tini collects the processes that a service or the broker leaves behind.
+ENTRYPOINT ["tini", "--", "node", "--enable-source-maps", "dist/deploy/bin/main.js", "start", "--volume"]
+
+# One service. The last stage is the default one.
+FROM runtime AS service
+# A container without a key refuses to start: a key that it created itself would fit no other container.
+ENV WAYPOST_DATA_DIR=/var/lib/waypost \
+    WAYPOST_GENERATE_SECRETS=false
 # Kubernetes verifies by number, not by name, that the user is not root. A new volume inherits the folder's owner.
 RUN install -d -o 10001 -g 10001 /var/lib/waypost
-COPY --from=modules /app/node_modules node_modules
-COPY --from=build /app/dist dist
-COPY package.json LICENSE ./
 USER 10001:10001
 EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "dist/deploy/bin/main.js", "health", "livez"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["healthy", "livez"]
 # Neither a shell nor an init process: the services handle SIGTERM themselves and start no child processes.
 # The garbage collector has the flags of `npm start` (deploy/standalone/service-process.ts gives the reasons).
 ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]

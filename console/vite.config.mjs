@@ -10,6 +10,8 @@ export default defineConfig({
   build: {
     outDir: join(here, '..', 'dist', 'console'),
     emptyOutDir: true,
+    // The licenses of what the bundle contains must be where the bundle is.
+    license: { fileName: 'licenses.md' },
     // A data: URL in a style or script would be inline.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/service/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `health`, `acls`,
+ * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `acls`,
  * `config backup|restore|reseal`. Each command loads only what it needs: a service in a container loads no
  * supervisor.
  */
@@ -13,7 +13,7 @@ async function main([command = '', ...args]: string[]): Promise<void> {
   switch (command) {
     case 'start': {
       const { start } = await import('./start');
-      return process.exit(await start(process.env));
+      return process.exit(await start(process.env, { volume: args.includes('--volume') }));
     }
     case 'demo': {
       const { demo } = await import('./demo');
@@ -23,10 +23,6 @@ async function main([command = '', ...args]: string[]): Promise<void> {
       if (args[0] === 'config') return configure(args.slice(1));
       const { runService } = await import('./run-service');
       return runService(args[0], process.env);
-    }
-    case 'health': {
-      const { checkHealth } = await import('./health');
-      return checkHealth(args[0] ?? 'livez', process.env);
     }
     case 'acls': {
       const { printGrants } = await import('./acls');

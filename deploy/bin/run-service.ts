@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../../shared/service/errors';
-import { loadSettings } from '../../shared/service/settings';
+import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
-import { localSecrets, type Secrets } from '../standalone/secrets';
+import { localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
 
 /** `npm run service -- <name>`: runs one service in this process, as in a container. */
 
@@ -37,13 +37,23 @@ export async function runService(name: string | undefined, env: NodeJS.ProcessEn
   }
   const settings = loadSettings(env);
   const missing = NEEDS[name].filter((secret) => !env[secret]);
-  if (missing.length > 0) {
-    Object.assign(env, localSecrets(settings.WAYPOST_DATA_DIR, env));
-    process.stderr.write(
-      `waypost-${name}: ${missing.join(' and ')} not set: taken from ${settings.WAYPOST_DATA_DIR}; services of one system must share them\n`,
-    );
-  }
+  if (missing.length > 0) takeSecrets(name, { missing, env, settings });
   await import(serviceMain(name));
+}
+
+/** Takes secrets from the data dir. If one is still missing, the service refuses to start. */
+function takeSecrets(
+  name: ServiceName,
+  { missing, env, settings }: { missing: (keyof Secrets)[]; env: NodeJS.ProcessEnv; settings: Settings },
+): void {
+  const dir = settings.WAYPOST_DATA_DIR;
+  const secrets = (settings.WAYPOST_GENERATE_SECRETS ? localSecrets : storedSecrets)(dir, env);
+  Object.assign(env, secrets);
+  const taken = missing.filter((secret) => secrets[secret]);
+  if (taken.length === 0) return;
+  process.stderr.write(
+    `waypost-${name}: ${taken.join(' and ')} not set: taken from ${dir}; services of one system must share them\n`,
+  );
 }
 
 function isService(name: string | undefined): name is ServiceName {

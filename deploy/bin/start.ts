@@ -1,17 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { printBanner } from './banner';
 import { supervise } from '../standalone/supervisor';
+import { volumeWarning } from '../standalone/volume';
 
-/** `npm start`: runs the whole system on this machine until it is stopped. */
+/** `npm start`: runs the whole system on this machine, or in one container, until it is stopped. */
 
 /**
  * Runs the system.
+ * @param options `volume`: the data dir should be on a volume, because this is a container
  * @returns the exit code
  */
-export function start(env: NodeJS.ProcessEnv): Promise<number> {
+export function start(env: NodeJS.ProcessEnv, options: { volume: boolean }): Promise<number> {
   return supervise({
     env,
     onReady: (system) => {
       printBanner(system);
+      const warning = options.volume
+        ? volumeWarning(system.settings.WAYPOST_DATA_DIR, readFileSync('/proc/self/mountinfo', 'utf8'))
+        : undefined;
+      if (warning !== undefined) system.output.error(warning);
       // Scripts wait for exactly this line.
       system.output.say('waypost ready');
       return Promise.resolve(undefined);

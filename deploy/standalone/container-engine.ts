@@ -26,7 +26,7 @@ export interface ContainerSpec {
 }
 
 /** The signals that a broker is sent in tests and at a forced end. */
-export type ContainerSignal = 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
+type ContainerSignal = 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
 
 /** A started container. */
 export interface EngineContainer {

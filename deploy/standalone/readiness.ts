@@ -7,17 +7,9 @@ const ANSWER_MS = 2_000;
 
 /** Returns why a service is not ready, or undefined if its `/readyz` responds with 200. */
 export function whyNotReady(host: string, port: number): Promise<string | undefined> {
-  return whyNot('readyz', { host, port });
-}
-
-/** Returns why a service does not respond with 200 to one of the two questions, or undefined if it does. */
-export function whyNot(
-  question: 'livez' | 'readyz',
-  { host, port }: { host: string; port: number },
-): Promise<string | undefined> {
   return new Promise((resolve) => {
     // No agent: an open connection would delay the service's stop.
-    const request = get({ host, port, path: `/${question}`, agent: false, timeout: ANSWER_MS }, (response) => {
+    const request = get({ host, port, path: '/readyz', agent: false, timeout: ANSWER_MS }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', (error) => resolve(messageOf(error)));

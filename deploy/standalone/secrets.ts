@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createDataDir } from '../../shared/service/data-dir';
 
 /**
  * The admin token and the secret key of a data dir: generated once, readable only by their owner, the same at every
@@ -13,18 +14,32 @@ export interface Secrets {
   WAYPOST_SECRET_KEY: string;
 }
 
-/** Returns the secrets of a data dir. A value in the environment is used as it is and not stored. */
+const FILES = {
+  WAYPOST_ADMIN_TOKEN: { file: 'admin-token', encoding: 'base64url' },
+  WAYPOST_SECRET_KEY: { file: 'secret-key', encoding: 'base64' },
+} as const;
+
+/**
+ * Returns the secrets of a data dir, and creates missing ones. A value in the environment is used as it is and not
+ * stored.
+ * @throws AppError `cannot_start` if the dir cannot be written
+ */
 export function localSecrets(dir: string, env: NodeJS.ProcessEnv): Secrets {
-  mkdirSync(dir, { recursive: true });
-  return {
-    WAYPOST_ADMIN_TOKEN: env.WAYPOST_ADMIN_TOKEN || kept(join(dir, 'admin-token'), 'base64url'),
-    WAYPOST_SECRET_KEY: env.WAYPOST_SECRET_KEY || kept(join(dir, 'secret-key'), 'base64'),
-  };
+  createDataDir(dir);
+  for (const [name, { file, encoding }] of Object.entries(FILES)) {
+    if (!env[name] && !existsSync(join(dir, file))) make(join(dir, file), randomBytes(32).toString(encoding));
+  }
+  return storedSecrets(dir, env) as Secrets;
 }
 
-function kept(file: string, encoding: 'base64' | 'base64url'): string {
-  if (!existsSync(file)) make(file, randomBytes(32).toString(encoding));
-  return readFileSync(file, 'utf8').trim();
+/** Returns the secrets that exist: those in the environment, and those of an earlier start. */
+export function storedSecrets(dir: string, env: NodeJS.ProcessEnv): Partial<Secrets> {
+  const stored = (name: keyof Secrets) => {
+    const file = join(dir, FILES[name].file);
+    const value = env[name] || (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+    return value === undefined ? {} : { [name]: value };
+  };
+  return { ...stored('WAYPOST_ADMIN_TOKEN'), ...stored('WAYPOST_SECRET_KEY') };
 }
 
 /** A link appears with its whole content or not at all. If two are created at the same time, the first stays. */

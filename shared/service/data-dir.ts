@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from './errors';
+import { AppError, messageOf } from './errors';
 import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 
 /**
@@ -40,7 +40,7 @@ export interface Lock {
  * @throws AppError `cannot_start` with a sentence that names the owner
  */
 export function takeLock(dir: string): Lock {
-  mkdirSync(dir, { recursive: true });
+  createDataDir(dir);
   const file = join(dir, 'lock');
   const own = JSON.stringify(ownId());
   const draft = join(dir, `lock.${randomUUID()}`);
@@ -57,6 +57,23 @@ export function takeLock(dir: string): Lock {
     return { takenOver, release: () => release(file, own) };
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * Creates a data dir if it is missing.
+ * @throws AppError `cannot_start` if this process cannot write there
+ */
+export function createDataDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+    accessSync(dir, constants.W_OK);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? messageOf(error);
+    throw new AppError(
+      'cannot_start',
+      `The data dir ${dir} cannot be written (${why}): mount a volume there that this user may write, or set WAYPOST_DATA_DIR to another folder.`,
+    );
   }
 }
 

@@ -132,6 +132,7 @@ const table = {
   WAYPOST_DATA_DIR: z.string().min(1).default('.waypost'),
   WAYPOST_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   WAYPOST_SECRET_KEY: secretKeys.optional(),
+  WAYPOST_GENERATE_SECRETS: flag.default(true),
   WAYPOST_DATABASE_URL: z
     .string()
     // The message never repeats the value, because it may hold a password.

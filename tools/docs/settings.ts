@@ -87,6 +87,8 @@ const CONTROL = {
     text: '32 bytes in base64. You can give several keys, separated by commas: the first encrypts, all decrypt.',
     default: 'generated under `npm start`',
   },
+  WAYPOST_GENERATE_SECRETS:
+    'Whether delivery and control create a missing token and key in `WAYPOST_DATA_DIR`. `false` in the image: there they refuse to start.',
   WAYPOST_DATABASE_URL: {
     text: 'PostgreSQL server for the history: `postgres://user:password@host/name`.',
     default: 'an embedded PostgreSQL in the data directory',

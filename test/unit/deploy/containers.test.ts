@@ -71,7 +71,7 @@ test('the image starts a service as `npm start` does', () => {
   const flags = /NODE_FLAGS = \[([^\]]*)\]/
     .exec(read('deploy/standalone/service-process.ts'))![1]!
     .match(/--[\w-=]+/g)!;
-  const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))![1]!) as string[];
+  const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stage('service'))![1]!) as string[];
   expect(entry).toEqual(['node', ...flags, 'dist/deploy/bin/main.js', 'service']);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   expect(scripts.service).toContain(`exec node ${flags.join(' ')} dist/deploy/bin/main.js service`);
@@ -79,6 +79,33 @@ test('the image starts a service as `npm start` does', () => {
     `\`node ${flags.slice(1).join(' ')} dist/services/delivery/main.js\``,
   );
 });
+
+test('a service in a container creates no key, unless docker compose lets it', () => {
+  expect(stage('service')).toContain('WAYPOST_GENERATE_SECRETS=false');
+  expect(loadSettings({ WAYPOST_GENERATE_SECRETS: 'false' }).WAYPOST_GENERATE_SECRETS).toBe(false);
+  for (const name of ['delivery', 'control']) {
+    expect(compose.services[name]!.environment).toMatchObject({ WAYPOST_GENERATE_SECRETS: 'true' });
+  }
+});
+
+test('the default image is that of a service, and both images run without root and check their health without Node', () => {
+  expect(
+    read('Dockerfile')
+      .match(/^FROM .*$/gm)!
+      .at(-1),
+  ).toBe('FROM runtime AS service');
+  for (const name of ['service', 'standalone']) {
+    expect(stage(name)).toMatch(/^USER 10001:10001$/m);
+    expect(stage(name)).toMatch(/^HEALTHCHECK .* CMD \["healthy", "\w+"\]$/m);
+  }
+});
+
+/** Returns the lines of one stage of the Dockerfile. */
+function stage(name: string): string {
+  return read('Dockerfile')
+    .split(/^(?=FROM )/m)
+    .find((text) => text.split('\n', 1)[0]!.endsWith(` AS ${name}`))!;
+}
 
 test('all files name the same version of Kafka', () => {
   const jars = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)/.exec(read('deploy/kafka/pom.xml'))![1]!;
