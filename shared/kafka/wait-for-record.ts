@@ -1,3 +1,4 @@
+import { withDeadline, withTimeout } from '../service/async';
 import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Tail } from './port';
@@ -5,6 +6,8 @@ import { unavailable } from './reader';
 
 /** A tail that stays open for the next caller saves its connections, and one without callers costs fetches. */
 const IDLE_MS = 10_000;
+/** A tail that stops says goodbye to its brokers for a second. One that is still starting is not waited for. */
+const STOP_WITHIN_MS = 2_000;
 
 /**
  * Reads a topic from its end while callers wait for records of a key: a permanent reader for a few test deliveries a
@@ -15,10 +18,12 @@ export class RecordWaiter {
   #tail: Promise<Tail> | undefined;
   #idle: NodeJS.Timeout | undefined;
 
+  /** @param beginWithinMs longest wait for the tail: it needs a leader of every partition, which can take a minute */
   constructor(
     private readonly topic: string,
     private readonly kafka: Pick<Kafka, 'tail'>,
     private readonly log: Log,
+    private readonly beginWithinMs: number,
   ) {}
 
   get size(): number {
@@ -27,16 +32,15 @@ export class RecordWaiter {
 
   /**
    * Passes records of a key to `hear` that are appended after this has resolved, until `end` is called.
+   * A tail that takes longer than `beginWithinMs` keeps starting for the next caller.
    * @throws AppError `kafka_unavailable`
    */
   async begin(key: string, hear: (value: Buffer) => void): Promise<void> {
     clearTimeout(this.#idle);
     this.#byKey.set(key, hear);
-    const tail = (this.#tail ??= this.#open());
     try {
-      await tail;
+      await withDeadline(this.beginWithinMs, (this.#tail ??= this.#open()));
     } catch (error) {
-      if (this.#tail === tail) this.#tail = undefined;
       this.end(key);
       throw unavailable(error);
     }
@@ -55,17 +59,22 @@ export class RecordWaiter {
     const tail = this.#tail;
     this.#tail = undefined;
     // A tail that cannot start fails in `begin`.
-    await tail?.then(
+    const stopped = tail?.then(
       (started) => started.stop(),
       () => undefined,
     );
+    if (stopped) await withTimeout(STOP_WITHIN_MS, stopped);
   }
 
   #open(): Promise<Tail> {
     const { topic, log } = this;
     const onFatal = (error: unknown) => log.error({ topic, reason: messageOf(error) }, 'listening.failed');
     const onRecord = (record: InRecord) => this.#pass(record);
-    return this.kafka.tail({ name: `wait-${topic}`, topic, from: 'end', onRecord, onFatal });
+    const tail = this.kafka.tail({ name: `wait-${topic}`, topic, from: 'end', onRecord, onFatal });
+    tail.catch(() => {
+      if (this.#tail === tail) this.#tail = undefined;
+    });
+    return tail;
   }
 
   #pass({ key, value }: InRecord): void {

@@ -3,7 +3,11 @@ import { Problem } from '../http/problem';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { PROFILE_RESULTS, PROFILE_EVENTS, PROFILE_QUERIES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
+import { withDeadline } from '../../../shared/service/async';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
+
+/** Longest wait for Kafka before a query is sent. People wait for the result. */
+const KAFKA_WITHIN_MS = 3_000;
 
 /** Sends queries to the audiences service, and passes their results on until the caller ends the query. */
 export class QueryClient {
@@ -14,7 +18,7 @@ export class QueryClient {
     private readonly producer: Pick<BatchProducer, 'send'>,
     log: Log,
   ) {
-    this.#answers = new RecordWaiter(PROFILE_RESULTS, kafka, log);
+    this.#answers = new RecordWaiter(PROFILE_RESULTS, kafka, log, KAFKA_WITHIN_MS);
   }
 
   /** Number of open queries. */
@@ -22,9 +26,12 @@ export class QueryClient {
     return this.#answers.size;
   }
 
-  /** Returns the number of partitions of profiles: a complete result has an answer from each. */
+  /**
+   * Returns the number of partitions of profiles: a complete result has an answer from each.
+   * @throws AppError `kafka_unavailable`
+   */
   async partitions(): Promise<number> {
-    return (await this.kafka.ranges(PROFILE_EVENTS)).length;
+    return (await withDeadline(KAFKA_WITHIN_MS, this.kafka.ranges(PROFILE_EVENTS))).length;
   }
 
   /**

@@ -131,7 +131,7 @@ export interface TestSendsOptions {
 
 export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions): TestSends {
   const lifetimeMs = timeoutMs + SLACK_MS;
-  const attempts = new RecordWaiter(ATTEMPTS, kafka, log);
+  const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
   const send = async (destination: Destination, body: unknown, value?: string) => {
     if (attempts.size >= MAX_WAITING)
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);

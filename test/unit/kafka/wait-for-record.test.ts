@@ -9,14 +9,19 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance']
 afterEach(() => jest.useRealTimers());
 
 const log = pino({ level: 'silent' });
+const WITHIN_MS = 3_000;
 
 function waiterUnderTest() {
   const memory = memoryLog();
-  const tails = { opened: 0, open: 0 };
+  const tails = { asked: 0, opened: 0, open: 0 };
   let away = false;
+  /** while it is pending, a partition has no leader */
+  let leader: Promise<void> | undefined;
   const kafka: Pick<Kafka, 'tail'> = {
     tail: async (options: TailOptions) => {
       if (away) throw new Error('connect ECONNREFUSED');
+      tails.asked++;
+      await leader;
       const tail = await memory.kafka.tail(options);
       tails.opened++;
       tails.open++;
@@ -31,10 +36,17 @@ function waiterUnderTest() {
   };
   const append = (key: string, value: string) => memory.append([{ topic: 'attempts', key, value }]);
   return {
-    listening: new RecordWaiter('attempts', kafka, log),
+    listening: new RecordWaiter('attempts', kafka, log, WITHIN_MS),
     append,
     tails,
     setAway: (now: boolean) => (away = now),
+    /** Takes the leader of a partition away. @returns how the wait for it ends */
+    loseLeader: () => {
+      let end: (error?: Error) => void = () => undefined;
+      leader = new Promise((resolve, reject) => (end = (error) => (error ? reject(error) : resolve())));
+      leader.catch(() => (leader = undefined));
+      return { found: () => end(), missing: () => end(new Error('no leader')) };
+    },
   };
 }
 
@@ -59,7 +71,7 @@ it('each waiting caller gets the records of its key that are appended from now o
   append('b', 'three');
   await delivered(() => expect(heard).toEqual(['a one', 'b two', 'b three']));
   await listening.stop();
-  expect([tails, listening.size]).toEqual([{ opened: 1, open: 0 }, 0]);
+  expect([tails, listening.size]).toEqual([{ asked: 1, opened: 1, open: 0 }, 0]);
 });
 
 it('the topic is not read ten seconds after the last caller, and the same reader serves callers before that', async () => {
@@ -71,9 +83,9 @@ it('the topic is not read ten seconds after the last caller, and the same reader
   await jest.advanceTimersByTimeAsync(60_000);
   listening.end('b');
   await jest.advanceTimersByTimeAsync(9_000);
-  expect(tails).toEqual({ opened: 1, open: 1 });
+  expect(tails).toEqual({ asked: 1, opened: 1, open: 1 });
   await jest.advanceTimersByTimeAsync(1_000);
-  expect(tails).toEqual({ opened: 1, open: 0 });
+  expect(tails).toEqual({ asked: 1, opened: 1, open: 0 });
 });
 
 it('a waiter can be used again after it has stopped', async () => {
@@ -99,4 +111,54 @@ it('a wait fails immediately if it cannot start, and the next one starts', async
   append('a', 'heard');
   await delivered(() => expect(heard).toEqual(['heard']));
   await listening.stop();
+});
+
+/** Begins a wait that must fail at its deadline. */
+async function timesOut(listening: RecordWaiter, key: string): Promise<void> {
+  const failed = expect(listening.begin(key, () => undefined)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  await jest.advanceTimersByTimeAsync(WITHIN_MS);
+  await failed;
+}
+
+describe('while a partition of the topic has no leader', () => {
+  it('a wait fails at its deadline, and a later caller gets the same reader once there is a leader', async () => {
+    const { listening, tails, loseLeader } = waiterUnderTest();
+    const leader = loseLeader();
+    await timesOut(listening, 'a');
+    expect(listening.size).toBe(0);
+    const begun = listening.begin('b', () => undefined);
+    leader.found();
+    await begun;
+    expect(tails).toEqual({ asked: 1, opened: 1, open: 1 });
+    await listening.stop();
+  });
+
+  it('a reader that starts after its last caller has gone is stopped', async () => {
+    const { listening, tails, loseLeader } = waiterUnderTest();
+    const leader = loseLeader();
+    await timesOut(listening, 'a');
+    await jest.advanceTimersByTimeAsync(20_000);
+    leader.found();
+    await delivered(() => expect(tails).toEqual({ asked: 1, opened: 1, open: 0 }));
+  });
+
+  it('a reader that fails after the deadline of its caller is opened again for the next one', async () => {
+    const { listening, tails, loseLeader } = waiterUnderTest();
+    const leader = loseLeader();
+    await timesOut(listening, 'a');
+    leader.missing();
+    await delivered(() => expect(tails.open).toBe(0));
+    await listening.begin('b', () => undefined);
+    expect(tails).toEqual({ asked: 2, opened: 1, open: 1 });
+    await listening.stop();
+  });
+
+  it('a stop does not wait for a reader that cannot start', async () => {
+    const { listening, loseLeader } = waiterUnderTest();
+    loseLeader();
+    await timesOut(listening, 'a');
+    const stopped = listening.stop();
+    await jest.advanceTimersByTimeAsync(2_000);
+    await stopped;
+  });
 });
