@@ -14,7 +14,7 @@ import { type ConsumeOptions } from '../port';
  * where new ones start, and reclaims its own after a lost session.
  */
 
-const RESTORE_RETRY_MS = 200;
+const RETRY_MS = 200;
 
 /** Commands to the current consumer; topics have their full names. */
 export interface ConsumerCommands {
@@ -125,28 +125,31 @@ export class AssignedPartitions {
 
   /** Seeks to the position: kafkajs forgets it, and would read again from the last commit. */
   #keep(partition: Partition): void {
+    // It may have been assigned again before it was released.
+    if (!this.parts.stopping()) partition.reopen();
     this.#seek(partition, partition.offsets.next);
-    if (partition.draining && !this.parts.stopping()) {
-      // It was assigned again before it was released.
-      partition.reopen();
-      this.parts.orders.resume([this.#placeOf(partition)]);
-    }
     if (partition.offsets.released > 0) void this.#goBack([partition]);
   }
 
   #seek(partition: Partition, offset: number): void {
-    this.parts.orders.seek(this.#placeOf(partition), offset);
+    const { orders, stopping } = this.parts;
+    orders.seek(this.#placeOf(partition), offset);
     // Buffered records are fetched again from there. Offered twice, they would be skipped as already taken.
-    if (partition.discardBuffered() && !this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
+    partition.discardBuffered();
+    if (!stopping()) orders.resume([this.#placeOf(partition)]);
   }
 
   /**
    * Reads on from the first deferred record of partitions, or from the start of the log behind it. kafkajs would commit
    * that it has no offset after a seek to a deleted record, and the next owner would read the partition from its start.
-   * No records are taken until the start is known, so that they stay in order.
+   * No records are taken until the start is known, so that they stay in order: fetched ones because the partition is not
+   * open, buffered ones because they are discarded. A partition that was paused with them stays paused until the seek.
    */
   async #goBack(partitions: readonly Partition[]): Promise<void> {
-    for (const partition of partitions) this.#goingBack.set(idOf(this.#placeOf(partition)), partitions);
+    for (const partition of partitions) {
+      this.#goingBack.set(idOf(this.#placeOf(partition)), partitions);
+      partition.discardBuffered();
+    }
     const bounds = await readKnownBounds(
       this.parts.admin,
       partitions.map((partition) => this.#placeOf(partition)),
@@ -162,6 +165,8 @@ export class AssignedPartitions {
       if (!bounds.has(id)) partition.commitAgain();
       this.#seek(partition, partition.offsets.readFrom);
     }
+    // Deferred records below an unknown start would stay open, and hold the commit back.
+    if (bounds.size < partitions.length) setTimeout(() => this.readDeferred(), RETRY_MS).unref();
   }
 
   #orphanAll(): void {
@@ -180,22 +185,22 @@ export class AssignedPartitions {
    * there.
    * @returns whether another member owns the records left from the lost session
    */
-  #adopt(id: string, committed: Partition, { low, high: end }: Bounds): boolean {
+  #adopt(id: string, committed: Partition, bounds: Bounds | undefined): boolean {
     const orphan = this.#orphans.get(id);
     this.#orphans.delete(id);
-    if (committed.committed > end) {
+    if (bounds && committed.committed > bounds.high) {
       orphan?.fence();
-      this.#beginAt(id, committed, end);
+      this.#beginAt(id, committed, bounds.high);
       return orphan !== undefined;
     }
     if (orphan?.isLastOwner(committed)) {
-      orphan.reopen();
       this.partitions.set(id, orphan);
       this.#keep(orphan);
       return false;
     }
     orphan?.fence();
-    if (committed.committed < low) committed.commitAgain();
+    // The commit may lie below the log. An end before it is noticed at the first fetch (`isCut`).
+    if (!bounds || committed.committed < bounds.low) committed.commitAgain();
     // Without a committed offset, the first record says where the partition starts.
     if (committed.committed >= 0) this.partitions.set(id, committed);
     return orphan !== undefined;
@@ -222,7 +227,7 @@ export class AssignedPartitions {
           // It may be revoked again, or be looked up once more after it was assigned again.
           if (this.#restoring.get(id) !== places) continue;
           this.#restoring.delete(id);
-          leaves = this.#adopt(id, partition, bounds.get(id) ?? { low: 0, high: Infinity }) || leaves;
+          leaves = this.#adopt(id, partition, bounds.get(id)) || leaves;
         }
         if (leaves) this.parts.onRevoking?.();
         break;
@@ -232,7 +237,7 @@ export class AssignedPartitions {
         if (memberId !== this.memberId) return;
         if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
         orders.pause(places);
-        await sleep(RESTORE_RETRY_MS);
+        await sleep(RETRY_MS);
       }
     }
     if (!this.parts.stopping()) orders.resume(places);
@@ -269,7 +274,7 @@ export class AssignedPartitions {
         this.#beginAt(id, partition, offset);
       } catch (error) {
         log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        await sleep(RESTORE_RETRY_MS);
+        await sleep(RETRY_MS);
       }
     }
   }

@@ -1,8 +1,10 @@
 import { type Admin } from 'kafkajs';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
+import { Dispatcher } from '../../../../shared/kafka/consumer/dispatcher';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { type Bounds } from '../../../../shared/kafka/kafkajs/leaderless';
+import { FetchedRecord } from '../../../../shared/kafka/protocol/batch';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
@@ -33,7 +35,11 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
   } as unknown as Admin;
   const assigned = new AssignedPartitions({
     ...{ admin, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
-    orders: { seek: (_, offset) => commands.push(`seek ${String(offset)}`), pause: ignore, resume: ignore },
+    orders: {
+      seek: (_, offset) => commands.push(`seek ${String(offset)}`),
+      pause: () => commands.push('pause'),
+      resume: () => commands.push('resume'),
+    },
     stopping: () => false,
     onMissed: (_, reason, offsets) => missed.push([reason, offsets]),
   });
@@ -42,6 +48,9 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
     expect(assigned.isOpen(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
+  // The look-up of the commit ends with a resume.
+  await eventually(() => expect(commands).toEqual(['resume']));
+  commands.length = 0;
   return { membership, assigned, partition, commands, missed, looks: () => looks };
 }
 
@@ -88,13 +97,55 @@ describe('deferred records that Kafka has deleted', () => {
     expect(assigned.isOpen(ID)).toBe(false);
     await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
     expect(missed).toEqual([['retention', 2]]);
-    expect(commands.at(-1)).toBe('seek 6');
+    expect(commands.slice(-2)).toEqual(['seek 6', 'resume']);
     expect(commands).not.toContain('seek 0');
     expect(partition.offsets.committable).toBe(6);
   });
 
-  test('the commit of a partition that starts below the log is repeated, since kafkajs commits that it has none', async () => {
-    const { partition } = await setUp({ committed: 5, log: { low: 8, high: 10 } });
+  test('are reported once the start of the log is known, also if it was not when they were to be read', async () => {
+    const log = { low: 0, high: 10, led: true };
+    const { assigned, partition, commands, missed } = await setUp({ committed: 0, log });
+    for (const offset of [0, 1]) partition.offsets.take(offset);
+    partition.offsets.done(1);
+    partition.offsets.release(0);
+    Object.assign(log, { led: false, low: 1 });
+    assigned.readDeferred();
+    await eventually(() => expect(commands).toEqual(['seek 0', 'resume']));
+    log.led = true;
+    await eventually(() => expect(missed).toEqual([['retention', 1]]));
+    expect(partition.offsets.committable).toBe(2);
+  });
+
+  test.each([
+    ['starts below the log', { low: 8, high: 10 }],
+    ['has no leader, so that the start of its log is unknown', { low: 0, high: 10, led: false }],
+  ])('the commit of a partition that %s is repeated, since kafkajs commits that it has none', async (_, log) => {
+    const { partition } = await setUp({ committed: 5, log });
     expect(partition.commit(performance.now())).toMatchObject({ offset: 5 });
   });
+});
+
+test('while the log start of deferred records is looked up, no buffered record is dispatched before them', async () => {
+  const { assigned, partition, commands } = await setUp({ committed: 0, log: { low: 0, high: 10 } });
+  const taken: number[] = [];
+  const dispatcher = new Dispatcher({
+    onRecord: ({ offset }) => (taken.push(offset) < 3 ? 'accepted' : { againInMs: 60_000 }),
+    command: (what) => commands.push(what),
+    stopping: () => false,
+    onFull: () => undefined,
+  });
+  const batch = { buffer: Buffer.alloc(0), isControl: false, context: undefined as never };
+  dispatcher.dispatch(
+    partition,
+    [0, 1, 2, 3].map((offset) => new FetchedRecord(batch, 0, offset, 0)),
+  );
+  partition.offsets.release(0);
+  expect([partition.waits, commands]).toEqual([true, ['pause']]);
+
+  assigned.readDeferred();
+  dispatcher.dispatchBuffered(partition);
+  expect(taken).toEqual([0, 1, 2]);
+  await eventually(() => expect(assigned.isOpen(ID)).toBe(true));
+  // It stays paused until the seek: a fetch before that would only be dropped.
+  expect(commands).toEqual(['pause', 'seek 0', 'resume']);
 });
