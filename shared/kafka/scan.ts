@@ -47,6 +47,9 @@ export async function readPiece(kafka: Reads, section: Section): Promise<Piece> 
 export async function* scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void> {
   for (let from = section.from; from < section.to;) {
     const piece = await readPiece(kafka, { ...section, from });
+    if (piece.next === from) {
+      throw new AppError('kafka_unavailable', `Kafka returns no record of ${section.topic} at offset ${from}`, true);
+    }
     yield piece;
     from = piece.next;
   }

@@ -1,4 +1,5 @@
 import { type Kafka } from '../../../shared/kafka/port';
+import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addToHealth, beginPositions, movePositions, readPositions } from './store';
 import { type History } from '../history/history';
@@ -12,7 +13,6 @@ import { type Evidence, evidenceOf } from './health';
  * positions are those this reader started at. So each record counts once, although control processes alternate.
  */
 
-const READ_BYTES = 1024 * 1024;
 /** Records between two writes while the reader is far behind. Their failures are held in memory. */
 const WRITE_AFTER = 20_000;
 /** Look-back of a new database. Older trouble shows in later records. */
@@ -44,30 +44,25 @@ export class AttemptReader {
   /**
    * Reads to the current ends of the topic, and writes the evidence.
    * @param goOn called before each write
-   * @returns whether all of it is in the database. An empty answer does not count as the end
+   * @returns whether all of it is in the database
    * @throws an error of Kafka or the database; no record is lost or counted twice
    */
   async readToEnds(goOn: () => Promise<boolean>): Promise<boolean> {
     const { kafka } = this.options;
     const ends = await kafka.ranges(ATTEMPTS);
     if (!this.#stored) await this.#begin(ends.map(({ partition }) => partition));
-    let reached = true;
     for (const { partition, low, high } of ends) {
       // Beyond the end: the topic has lost its tail, or was created again.
-      let next = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
-      this.#next.set(partition, next);
-      while (next < high) {
-        const fetched = await kafka.read({ topic: ATTEMPTS, partition, offset: next, maxBytes: READ_BYTES });
-        if (fetched.gone || fetched.next <= next) break;
-        for (const { value } of fetched.records) this.#learn(evidenceOf(value));
-        next = fetched.next;
+      const from = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
+      this.#next.set(partition, from);
+      for await (const { records, next } of scan(kafka, { topic: ATTEMPTS, partition, from, to: high })) {
+        for (const { value } of records) this.#learn(evidenceOf(value));
         this.#next.set(partition, next);
-        this.#unwritten += fetched.records.length;
+        this.#unwritten += records.length;
         if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;
       }
-      reached &&= next >= high;
     }
-    return (await goOn()) && (await this.#write()) && reached;
+    return (await goOn()) && (await this.#write());
   }
 
   async #begin(partitions: readonly number[]): Promise<void> {

@@ -103,6 +103,12 @@ test('the range of a partition that a topic does not have is unknown', async () 
   expect(await rangeOf(kafka, { topic: 't', partition: 9 })).toBeUndefined();
 });
 
+test('a scan fails at an empty response below its end, instead of repeating it without a pause', async () => {
+  const { kafka } = logOf({ offsets: [0, 1] });
+  kafka.read = ({ offset }) => Promise.resolve({ records: [], next: offset, end: offset, gone: false });
+  await expect(scanned(kafka, 0, 2)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+});
+
 const away = new AppError('kafka_unavailable', 'Kafka could not be read (connect ECONNREFUSED)', true);
 
 function retried(answers: (Error | number[])[]) {

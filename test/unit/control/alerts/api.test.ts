@@ -211,10 +211,9 @@ describe('a failing destination', () => {
     const id = await makeDestination();
     record(fails(id, 0), fails(id, 61));
     const { read } = control.memory.kafka;
-    control.memory.kafka.read = ({ offset }) =>
-      Promise.resolve({ records: [], next: offset, end: offset, gone: false });
-    await look(61);
-    await look(600);
+    control.memory.kafka.read = () => Promise.reject(new AppError('kafka_unavailable', 'throttled', true));
+    await expect(look(61)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+    await expect(look(600)).rejects.toMatchObject({ code: 'kafka_unavailable' });
     expect(await get('/notices')).toMatchObject({ data: [] });
     control.memory.kafka.read = read;
     record(succeeds(id, 50));

@@ -2,7 +2,8 @@ import { AttemptReader } from '../../../../services/control/alerts/reader';
 import { readPositions, troubled } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { type Kafka } from '../../../../shared/kafka/port';
+import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
+import { AppError } from '../../../../shared/service/errors';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anAttempt, at } from '../../../support/events';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
@@ -55,11 +56,19 @@ it('the reader passes unreadable records', async () => {
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
 });
 
-it('the reader does not take an empty answer for the end', async () => {
+it('the reader stores no position behind a record that Kafka does not return', async () => {
   append(aFailure());
-  const read: Kafka['read'] = ({ offset }) => Promise.resolve({ records: [], next: offset, end: offset, gone: false });
-  const throttled = reader({ read });
-  expect([await throttled.readToEnds(always), await position()]).toEqual([false, 0]);
+  const asked: ReadAt[] = [];
+  const throttled = reader({
+    read: (at) => {
+      asked.push(at);
+      return Promise.reject(new AppError('kafka_unavailable', 'the broker throttles this client', true));
+    },
+  });
+  await expect(throttled.readToEnds(always)).rejects.toMatchObject({ code: 'kafka_unavailable' });
+  // Below the end that it names, no read takes an empty answer for the end.
+  expect(asked).toMatchObject([{ offset: 0, until: 1 }]);
+  expect(await position()).toBe(0);
 });
 
 it('the reader stops at the ends it read first', async () => {
