@@ -1,6 +1,6 @@
-import { type ConfigView, type Entry } from '../../shared/config/types';
+import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
 import { renderBody } from '../../shared/model/webhook-body';
-import { type Destination } from '../../shared/model/config';
+import { type Destination, type Source } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import {
   firstDelivery,
@@ -9,10 +9,11 @@ import {
   windowStart,
   type Rejected,
 } from '../../shared/model/message-codec';
+import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
 import { filtersOf } from '../../shared/cel/compile';
-import { type OutRecord } from '../../shared/kafka/port';
-import { WEBHOOKS } from '../../shared/kafka/topics';
+import { type InRecord, type OutRecord } from '../../shared/kafka/port';
+import { REJECTED, WEBHOOKS } from '../../shared/kafka/topics';
 
 /** Decides what becomes of a record of `messages`: pure, without a clock or Kafka. */
 
@@ -32,6 +33,9 @@ export type Decision =
   | { kind: 'unknown_source' }
   /** permanently unreadable: the caller writes it to `messages.rejected` */
   | Rejected;
+
+/** The reason why a decision must not be performed yet. */
+export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_behind';
 
 /** The deliveries that filters stopped, and the filters that failed. */
 export type Filters = Pick<Routed, 'filtered' | 'failed'>;
@@ -96,4 +100,55 @@ function deliveryRecord(from: Parameters<typeof firstDelivery>[0], body: Buffer)
 
 function rejected(reason: string): Rejected {
   return { kind: 'rejected', reason };
+}
+
+/**
+ * Returns why a decision must not be performed yet, because a destination may want the message; undefined if it may.
+ * @param knowledge `current`: `config` is known as of the time when the message was read
+ */
+export function doubtOf(
+  decision: Decision,
+  sourceId: string,
+  { config, current }: { config: Pick<ConfigReader, 'source' | 'isUnreadable'>; current: boolean },
+): Doubt | undefined {
+  if (decision.kind === 'destination_unreadable') return decision.kind;
+  if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
+  // A newer router can read the source, so its messages wait for that router.
+  if (config.isUnreadable('source', sourceId) && isOfSource(decision, config.source(sourceId))) {
+    return 'source_unreadable';
+  }
+  return current ? undefined : 'config_behind';
+}
+
+/** Returns whether the source is the reason that a message has no destination. */
+function isOfSource(decision: Decision, source: Entry<Source> | undefined): boolean {
+  return !source?.data.enabled || (decision.kind === 'dropped' && decision.reason === 'blocked');
+}
+
+/** The part of a record that is written to `messages.rejected`. */
+export interface SetAside {
+  source: string;
+  value: Buffer | null;
+}
+
+/** The debugger shows only the beginning of an unreadable record. */
+const KEPT_TEXT_LENGTH = 4_096;
+const UNREADABLE = 'unreadable_message';
+
+/** Returns the record of `messages.rejected` that says why a record became no delivery. */
+export function rejectedRecord(
+  { partition, offset }: InRecord,
+  { source, value: kept }: SetAside,
+  { reason, nowMs }: { reason: string; nowMs: number },
+): OutRecord {
+  const text = kept?.toString() ?? '';
+  const value: RejectedRecord = {
+    at: new Date(nowMs).toISOString(),
+    source,
+    code: UNREADABLE,
+    message: `A record of the topic messages (partition ${partition}, offset ${offset}) was set aside: ${reason}.`,
+    call: text.slice(0, KEPT_TEXT_LENGTH),
+    ...(text.length > KEPT_TEXT_LENGTH ? { truncated: true } : {}),
+  };
+  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: '1', source } };
 }

@@ -2,6 +2,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { logThrottle } from '../../shared/service/throttle';
 import { type Log } from '../../shared/telemetry/log';
+import { type Doubt } from './decide';
 
 /**
  * Leaves messages in Kafka that the router can neither decide nor hold in memory: messages of a source that it cannot
@@ -9,9 +10,6 @@ import { type Log } from '../../shared/telemetry/log';
  * behind. Their offsets stay open, so that no record is lost, and the partition continues with other sources. The router
  * reads them again as soon as it can decide them.
  */
-
-/** The reason why a message cannot be decided. */
-export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_behind';
 
 const LOG_EVERY_MS = 60_000;
 const MAX_LOGGED_SOURCES = 100;

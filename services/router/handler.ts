@@ -1,7 +1,5 @@
 import { type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
-import { type ConfigReader, type Entry } from '../../shared/config/types';
-import { type Source } from '../../shared/model/config';
-import { type RejectedRecord } from '../../shared/model/rejected-calls';
+import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/service/backpressure';
@@ -14,10 +12,9 @@ import {
   type DispatchResult,
 } from '../../shared/kafka/port';
 import { newerFormat } from '../../shared/kafka/dedup-warmup';
-import { REJECTED } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
-import { decide, type Decision } from './decide';
-import { Deferrals, type Doubt } from './deferrals';
+import { decide, type Decision, doubtOf, rejectedRecord, type SetAside } from './decide';
+import { Deferrals } from './deferrals';
 import { InFlightMessages } from './in-flight';
 import { drops, watchFilters, watchRouting } from './telemetry';
 
@@ -64,9 +61,6 @@ const MAX_WAITING = 20_000;
 const BEHIND_MS = 2_000;
 /** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
-/** The debugger shows only the beginning of an unreadable record. */
-const KEPT_TEXT_LENGTH = 4_096;
-const UNREADABLE = 'unreadable_message';
 
 /** A record with its parsed headers and its value. */
 interface Incoming {
@@ -110,7 +104,9 @@ export class Router {
     const head = readMessageHeaders(record.headers);
     switch (head.kind) {
       case 'newer':
-        return this.#stop(record, head.format);
+        this.#failed = true;
+        this.options.onFatal(newerFormat(record, head.format, 'this router'));
+        return 'busy';
       case 'rejected':
         this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
         return 'accepted';
@@ -153,7 +149,7 @@ export class Router {
       met.decision = this.#decide(met);
     }
     const { decision } = met;
-    const doubt = this.#doubt(met.head, decision, current);
+    const doubt = doubtOf(decision, met.head.sourceId, { config: this.options.config, current });
     if (doubt === undefined) {
       this.#perform(met, decision);
     } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
@@ -166,21 +162,9 @@ export class Router {
     return true;
   }
 
-  /** Returns why a decision must not be performed yet, because a destination may want the message; undefined if it may. */
-  #doubt({ sourceId }: MessageHeaders, decision: Decision, current: boolean): Doubt | undefined {
-    if (decision.kind === 'destination_unreadable') return decision.kind;
-    if (decision.kind !== 'unknown_source' && decision.kind !== 'dropped') return undefined;
-    const { config } = this.options;
-    // A newer router can read the source, so its messages wait for that router.
-    if (config.isUnreadable('source', sourceId) && isOfSource(decision, config.source(sourceId))) {
-      return 'source_unreadable';
-    }
-    return current ? undefined : 'config_behind';
-  }
-
   #perform(met: Incoming, decision: Decision): void {
     switch (decision.kind) {
-      // #doubt defers it.
+      // `#route` defers it.
       case 'destination_unreadable':
         return;
       case 'unknown_source':
@@ -189,7 +173,7 @@ export class Router {
         watchFilters(decision.filters);
         return this.#drop(met, decision.reason);
       case 'rejected':
-        return this.#reject(met.record, whatOf(met), decision.reason);
+        return this.#reject(met.record, setAside(met), decision.reason);
       case 'deliver':
         watchFilters(decision.filters);
         return this.#deliver(met, decision.records);
@@ -221,7 +205,7 @@ export class Router {
         const copies = this.#inFlight.end(met.sighting);
         // The producer of a stopping process refuses: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
-        this.#reject(met.record, whatOf(met), messageOf(error));
+        this.#reject(met.record, setAside(met), messageOf(error));
         // The next copy becomes the first.
         for (const copy of copies) this.#undecided.offer(copy);
       },
@@ -241,11 +225,11 @@ export class Router {
     record.done();
   }
 
-  #reject(record: OpenRecord, what: What, reason: string): void {
+  #reject(record: OpenRecord, what: SetAside, reason: string): void {
     const { partition, offset } = record;
     this.counts.rejected++;
     this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.producer.send([rejectedRecord(record, what, reason, this.options.now())]);
+    const append = this.options.producer.send([rejectedRecord(record, what, { reason, nowMs: this.options.now() })]);
     // If the stopping producer or Kafka refuses, the record stays open.
     append
       .then(() => this.#finish(record))
@@ -258,38 +242,8 @@ export class Router {
     record.done();
     this.#room.resumeAtHalf();
   }
-
-  #stop(record: OpenRecord, format: string): DispatchResult {
-    this.#failed = true;
-    this.options.onFatal(newerFormat(record, format, 'this router'));
-    return 'busy';
-  }
 }
 
-/** Returns whether the source is the reason that a message has no destination. */
-function isOfSource(decision: Decision, source: Entry<Source> | undefined): boolean {
-  return !source?.data.enabled || (decision.kind === 'dropped' && decision.reason === 'blocked');
-}
-
-/** The part of a rejected record that is written to `messages.rejected`. */
-interface What {
-  source: string;
-  value: Buffer | null;
-}
-
-function whatOf({ head, value }: Incoming): What {
+function setAside({ head, value }: Incoming): SetAside {
   return { source: head.sourceId, value };
-}
-
-function rejectedRecord(record: OpenRecord, { source, value: kept }: What, reason: string, nowMs: number): OutRecord {
-  const text = kept?.toString() ?? '';
-  const value: RejectedRecord = {
-    at: new Date(nowMs).toISOString(),
-    source,
-    code: UNREADABLE,
-    message: `A record of the topic messages (partition ${record.partition}, offset ${record.offset}) was set aside: ${reason}.`,
-    call: text.slice(0, KEPT_TEXT_LENGTH),
-    ...(text.length > KEPT_TEXT_LENGTH ? { truncated: true } : {}),
-  };
-  return { topic: REJECTED, key: source, value: JSON.stringify(value), headers: { format: '1', source } };
 }
