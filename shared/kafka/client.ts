@@ -14,14 +14,14 @@ import { kafkaAddress } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
 import { patchKafkajs } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
-import { partitionOf } from './protocol/partitioner';
+import { partitionOf } from './protocol/bytes';
 import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
 import { Membership } from './consumer/membership';
 import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
-import { type Kafka, type Range, type Tail, type TailOptions } from './port';
+import { type Kafka, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
-import { DirectReader, orUnavailable } from './reader';
+import { DirectReader, orUnavailable, readGroup, readRanges } from './reader';
 import { KafkaTail } from './tail';
 import { createTopics } from './create-topics';
 import { topicSpecs } from './topics';
@@ -172,26 +172,6 @@ function timeOf(reader: DirectReader, prefix: string) {
 /** Returns the bytes that a fetch waits for, until its wait time is over. */
 function leastBytes(batchFetches = false): number {
   return batchFetches ? BATCH_FETCH_BYTES : 1;
-}
-
-async function readGroup(admin: Admin, groupId: string, topic: string): Promise<number[]> {
-  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
-  const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
-  return offsets.map(({ offset }) => Math.max(0, Number(offset)));
-}
-
-async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {
-  const [ends, since] = await whileLeadersAreFound(() =>
-    Promise.all([
-      admin.fetchTopicOffsets(topic),
-      sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
-    ]),
-  );
-  return ends.map(({ partition, low, high }) => {
-    const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
-    // Kafka returns no offset for a time after the last record.
-    return { partition, low: found < 0 ? Number(high) : Math.max(found, Number(low)), high: Number(high) };
-  });
 }
 
 /** Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns a key. */

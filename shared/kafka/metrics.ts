@@ -1,7 +1,7 @@
 import { withTimeout } from '../service/async';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './protocol/batch';
-import { type PollLiveness } from './consumer/poll-liveness';
+import { type PollLiveness } from '../service/health';
 import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './consumer/partition';
 import { type Part } from './produce/request';

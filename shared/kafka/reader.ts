@@ -1,9 +1,10 @@
-import { type Kafka as KafkaJs } from 'kafkajs';
+import { type Admin, type Kafka as KafkaJs } from 'kafkajs';
 import { sleep } from '../service/async';
 import { AppError, messageOf } from '../service/errors';
 import { type Cluster, connectCluster, type FetchedPartition, isOutOfRange } from './kafkajs/cluster';
 import { ConsumedRecord, Partition } from './consumer/partition';
-import { type Fetched, type ReadAt } from './port';
+import { whileLeadersAreFound } from './kafkajs/leaderless';
+import { type Fetched, type Range, type ReadAt } from './port';
 import { COMPACTED } from './topics';
 
 /**
@@ -96,6 +97,28 @@ export function nextOffset(
 ) {
   if (next === undefined && !COMPACTED.has(topic)) return offset;
   return Math.max(offset, next ?? Number(highWatermark));
+}
+
+/** Returns the committed offset of each partition, 0 without a commit. */
+export async function readGroup(admin: Admin, groupId: string, topic: string): Promise<number[]> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
+  return offsets.map(({ offset }) => Math.max(0, Number(offset)));
+}
+
+/** Returns the partitions of a topic, as `Kafka.ranges` does. */
+export async function readRanges(admin: Admin, topic: string, sinceMs: number | undefined): Promise<Range[]> {
+  const [ends, since] = await whileLeadersAreFound(() =>
+    Promise.all([
+      admin.fetchTopicOffsets(topic),
+      sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
+    ]),
+  );
+  return ends.map(({ partition, low, high }) => {
+    const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
+    // Kafka returns no offset for a time after the last record.
+    return { partition, low: found < 0 ? Number(high) : Math.max(found, Number(low)), high: Number(high) };
+  });
 }
 
 /** Converts an error of kafkajs into the error that callers of the port expect. */

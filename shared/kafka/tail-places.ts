@@ -1,7 +1,9 @@
 import { type Admin } from 'kafkajs';
-import { Partition } from './consumer/partition';
+import { ConsumedRecord, Partition } from './consumer/partition';
+import { type FetchedPartition } from './kafkajs/cluster';
 import { type Bounds, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type TailOptions } from './port';
+import { nextOffset } from './reader';
 
 /** The position of a tail in one partition. */
 export interface Place {
@@ -42,10 +44,6 @@ export class TailPlaces {
     await whileLeadersAreFound(() => this.lookUp(admin, name), START_WITHIN_MS);
   }
 
-  get(partition: number): Place | undefined {
-    return this.#byPartition.get(partition);
-  }
-
   /** Returns the place in a partition. A partition added to the topic since the start is read from offset 0. */
   getOrBegin(partition: number): Place {
     return this.#byPartition.get(partition) ?? this.#begin(partition, { position: 0, floor: 0 });
@@ -55,6 +53,28 @@ export class TailPlaces {
     const place = { ...at, owner: new Partition(this.topic, partition, 0), interruptions: 0, completeAt: -Infinity };
     this.#byPartition.set(partition, place);
     return place;
+  }
+
+  /**
+   * Moves a place behind a fetch, and passes the records from the old position on to `give`.
+   * @param fetch `isEmpty`: no partition of the fetch has records; `begunAt`: its start
+   * @returns whether it read records or proved the end
+   */
+  take(
+    fetched: FetchedPartition,
+    fetch: { isEmpty: boolean; begunAt: number; give: TailOptions['onRecord'] },
+  ): boolean {
+    const place = this.#byPartition.get(fetched.partition);
+    if (!place) return false;
+    const before = place.position;
+    for (const message of fetched.messages) {
+      // A broker returns whole batches, which may start before the position.
+      if (message.offset >= before) fetch.give(new ConsumedRecord(place.owner, message));
+    }
+    if (fetch.isEmpty || fetched.next !== undefined) place.position = nextOffset(this.topic, fetched, before);
+    const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
+    if (complete) place.completeAt = fetch.begunAt;
+    return complete || place.position > before;
   }
 
   /** Notes that a place is complete only at an end that is looked up after this. */

@@ -1,13 +1,11 @@
 import { type Admin } from 'kafkajs';
 import { type Backoff, backoff, withDeadline, withTimeout } from '../service/async';
 import { messageOf } from '../service/errors';
+import { PollLiveness } from '../service/health';
 import { type Log } from '../telemetry/log';
-import { type Cluster, type FetchedPartition, type FetchResponse } from './kafkajs/cluster';
-import { PollLiveness } from './consumer/poll-liveness';
+import { type Cluster, type FetchResponse } from './kafkajs/cluster';
 import { NO_LEADER, whileLeadersAreFound } from './kafkajs/leaderless';
-import { ConsumedRecord } from './consumer/partition';
 import { type InRecord, type Tail, type TailOptions } from './port';
-import { nextOffset } from './reader';
 import { type Place, TailPlaces } from './tail-places';
 
 /**
@@ -112,7 +110,10 @@ export class KafkaTail implements Tail {
         retry.reset();
       } catch (error) {
         if (this.#isStopped()) return;
-        if (retry.nextMs === FIRST_PAUSE_MS) this.#sayInterrupted(error);
+        if (retry.nextMs === FIRST_PAUSE_MS) {
+          const { log, name, topic } = this.options;
+          log.warn({ name, topic, reason: messageOf(error) }, 'tail.interrupted');
+        }
         for (const [, place] of led) this.#places.interrupt(place);
         await retry.pause();
         await this.#recoverOnce();
@@ -158,25 +159,11 @@ export class KafkaTail implements Tail {
     // When one partition fills the response, others look empty.
     const isEmpty = fetched.every(({ next }) => next === undefined);
     let progressed = clientSideThrottleTime > 0;
-    for (const each of fetched) progressed = this.#takePartition(each, isEmpty, begunAt) || progressed;
+    const give = (record: InRecord) => this.#give(record);
+    for (const each of fetched) progressed = this.#places.take(each, { isEmpty, begunAt, give }) || progressed;
     if (progressed) this.#progress.recordPoll();
     this.#wake();
     this.#advance();
-  }
-
-  /** @returns whether it read records or proved the end */
-  #takePartition(fetched: FetchedPartition, isEmpty: boolean, begunAt: number): boolean {
-    const place = this.#places.get(fetched.partition);
-    if (!place) return false;
-    const before = place.position;
-    for (const message of fetched.messages) {
-      // A broker returns whole batches, which may start before the position.
-      if (message.offset >= before) this.#give(new ConsumedRecord(place.owner, message));
-    }
-    if (isEmpty || fetched.next !== undefined) place.position = nextOffset(this.options.topic, fetched, before);
-    const complete = Number(fetched.highWatermark) <= place.position && place.position >= place.floor;
-    if (complete) place.completeAt = begunAt;
-    return complete || place.position > before;
   }
 
   #give(record: InRecord): void {
@@ -257,9 +244,4 @@ export class KafkaTail implements Tail {
 
   /** A function, because the value may change during a wait. */
   #isStopped = () => this.#stopped;
-
-  #sayInterrupted(error: unknown): void {
-    const { log, name, topic } = this.options;
-    log.warn({ name, topic, reason: messageOf(error) }, 'tail.interrupted');
-  }
 }

@@ -1,4 +1,4 @@
-import { decodeRuns } from '../../shared/kafka/consumer/offset-tracker';
+import { decodeRuns } from '../../shared/kafka/consumer/last-commit';
 
 /**
  * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records exactly what a

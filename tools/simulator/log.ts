@@ -1,4 +1,4 @@
-import { partitionOf } from '../../shared/kafka/protocol/partitioner';
+import { partitionOf } from '../../shared/kafka/protocol/bytes';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 
 /**

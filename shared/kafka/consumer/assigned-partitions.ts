@@ -2,10 +2,10 @@ import { type Admin } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { readCommitted, readKnownBounds } from './committer';
+import { readKnownBounds, readNewer, readStarts, type Start } from './committer';
 import { idOf, type TopicPartition, type Cut, Partition } from './partition';
 import { type Membership } from './membership';
-import { type Bounds, readBounds } from '../kafkajs/leaderless';
+import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
 import { type Missed } from '../metrics';
 import { type ConsumeOptions } from '../port';
 
@@ -16,13 +16,6 @@ import { type ConsumeOptions } from '../port';
 
 const RETRY_MS = 200;
 
-/** Commands to the current consumer; topics have their full names. */
-export interface ConsumerCommands {
-  seek(place: TopicPartition, offset: number): unknown;
-  pause(places: readonly TopicPartition[]): unknown;
-  resume(places: readonly TopicPartition[]): unknown;
-}
-
 interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   admin: Admin;
   membership: Membership;
@@ -31,10 +24,7 @@ interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'>
   prefix: string;
   orders: ConsumerCommands;
   stopping: () => boolean;
-  /**
-   * Called with offsets that no longer exist: deferred records that Kafka has deleted, or records of a log that ends
-   * before offsets that the group had read.
-   */
+  /** called with offsets that no longer exist: of deferred records, or of records that were read before a log was cut */
   onMissed: (partition: Partition, reason: Missed, offsets: number) => void;
   log: Log;
 }
@@ -48,7 +38,6 @@ export class AssignedPartitions {
   readonly #goingBack = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
-  /** id in the current session */
   memberId = '';
 
   constructor(private readonly parts: Parts) {}
@@ -99,28 +88,22 @@ export class AssignedPartitions {
 
   /** Reads on from the first deferred record of each partition. */
   readDeferred(): void {
-    const deferring = [...this.partitions].filter(([id, { draining, offsets }]) => {
-      return !draining && offsets.released > 0 && !this.#goingBack.has(id);
-    });
-    if (deferring.length > 0) void this.#goBack(deferring.map(([, partition]) => partition));
+    const open = [...this.partitions].filter(([id, { draining }]) => !draining && !this.#goingBack.has(id));
+    const deferring = open.map(([, partition]) => partition).filter(({ offsets }) => offsets.released > 0);
+    if (deferring.length > 0) void this.#goBack(deferring);
   }
 
   /** Drains the partitions that are no longer assigned. */
   #giveUp(): void {
-    const { assigned } = this.parts.membership;
-    let leaves = false;
-    for (const [id, partition] of this.partitions) {
-      if (assigned.has(id) || partition.draining) continue;
-      partition.drain();
-      leaves = true;
-    }
-    for (const [id, orphan] of this.#orphans) {
-      if (assigned.has(id)) continue;
+    const isLeft = ([id]: [string, Partition]) => !this.parts.membership.assigned.has(id);
+    const leaving = [...this.partitions].filter(isLeft).filter(([, { draining }]) => !draining);
+    const lost = [...this.#orphans].filter(isLeft);
+    for (const [, partition] of leaving) partition.drain();
+    for (const [id, orphan] of lost) {
       orphan.fence();
       this.#orphans.delete(id);
-      leaves = true;
     }
-    if (leaves) this.parts.onRevoking?.();
+    if (leaving.length + lost.length > 0) this.parts.onRevoking?.();
   }
 
   /** Seeks to the position: kafkajs forgets it, and would read again from the last commit. */
@@ -132,28 +115,24 @@ export class AssignedPartitions {
   }
 
   #seek(partition: Partition, offset: number): void {
-    const { orders, stopping } = this.parts;
-    orders.seek(this.#placeOf(partition), offset);
+    this.parts.orders.seek(this.#placeOf(partition), offset);
     // Buffered records are fetched again from there. Offered twice, they would be skipped as already taken.
     partition.discardBuffered();
-    if (!stopping()) orders.resume([this.#placeOf(partition)]);
+    if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
   }
 
   /**
-   * Reads on from the first deferred record of partitions, or from the start of the log behind it. kafkajs would commit
-   * that it has no offset after a seek to a deleted record, and the next owner would read the partition from its start.
-   * No records are taken until the start is known, so that they stay in order: fetched ones because the partition is not
-   * open, buffered ones because they are discarded. A partition that was paused with them stays paused until the seek.
+   * Reads on from the first deferred record of partitions, or from the start of the log behind it: after a seek to a
+   * deleted record kafkajs would commit that it has no offset, and the next owner would read the partition from its start.
+   * Until the seek no records are taken, so that they stay in order: fetched ones are dropped, buffered ones discarded.
    */
   async #goBack(partitions: readonly Partition[]): Promise<void> {
     for (const partition of partitions) {
       this.#goingBack.set(idOf(this.#placeOf(partition)), partitions);
       partition.discardBuffered();
     }
-    const bounds = await readKnownBounds(
-      this.parts.admin,
-      partitions.map((partition) => this.#placeOf(partition)),
-    );
+    const places = partitions.map((partition) => this.#placeOf(partition));
+    const bounds = await readKnownBounds(this.parts.admin, places);
     for (const partition of partitions) {
       const id = idOf(this.#placeOf(partition));
       if (this.#goingBack.get(id) !== partitions) continue;
@@ -181,11 +160,11 @@ export class AssignedPartitions {
   }
 
   /**
-   * Starts a partition at its last commit. If no other owner has committed since a lost session, it is taken over from
-   * there.
+   * Starts a partition at its last commit, or takes it over from a lost session if no other owner has committed since.
    * @returns whether another member owns the records left from the lost session
    */
-  #adopt(id: string, committed: Partition, bounds: Bounds | undefined): boolean {
+  #adopt({ id, partition: committed, bounds }: Start): boolean {
+    this.#restoring.delete(id);
     const orphan = this.#orphans.get(id);
     this.#orphans.delete(id);
     if (bounds && committed.committed > bounds.high) {
@@ -211,72 +190,51 @@ export class AssignedPartitions {
    * fails: with nothing to fetch, kafkajs waits for a whole long poll, and a look-up takes only some milliseconds.
    */
   async #restore(places: TopicPartition[]): Promise<void> {
-    const { admin, groupId, prefix, log, orders } = this.parts;
-    const memberId = this.memberId;
     for (const place of places) this.#restoring.set(idOf(place), places);
-    for (;;) {
+    // A partition may be revoked, or be looked up once more after it was assigned again, or after a lost session.
+    const wanted = () => places.filter((place) => this.#restoring.get(idOf(place)) === places);
+    const look = async () => {
+      const starts = await readStarts({ ...this.parts, places });
+      const found = starts.filter(({ id }) => this.#restoring.get(id) === places);
+      const leaving = found.filter((start) => this.#adopt(start));
+      if (leaving.length > 0) this.parts.onRevoking?.();
+      if (!this.parts.stopping()) this.parts.orders.resume(found.map(({ place }) => place));
+    };
+    const isWanted = () => wanted().length > 0;
+    await this.#repeat(isWanted, look, () => this.parts.orders.pause(wanted()));
+  }
+
+  /** Repeats a look-up until it is not wanted any more, because it succeeded or the partitions were revoked. */
+  async #repeat(isWanted: () => boolean, look: () => Promise<void>, onFailure?: () => void): Promise<void> {
+    while (isWanted()) {
       try {
-        const [partitions, bounds] = await Promise.all([
-          readCommitted({ admin, groupId, prefix, places }),
-          readKnownBounds(admin, places),
-        ]);
-        if (memberId !== this.memberId) return;
-        let leaves = false;
-        for (const [i, partition] of partitions.entries()) {
-          const id = idOf(places[i] ?? { topic: '', number: -1 });
-          // It may be revoked again, or be looked up once more after it was assigned again.
-          if (this.#restoring.get(id) !== places) continue;
-          this.#restoring.delete(id);
-          leaves = this.#adopt(id, partition, bounds.get(id)) || leaves;
-        }
-        if (leaves) this.parts.onRevoking?.();
-        break;
+        await look();
       } catch (error) {
-        log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        // In a new session another look-up runs, and its partitions must not stay paused.
-        if (memberId !== this.memberId) return;
-        if (!places.some((place) => this.#restoring.get(idOf(place)) === places)) return;
-        orders.pause(places);
+        this.parts.log.warn({ reason: messageOf(error) }, 'offsets.not_read');
+        onFailure?.();
         await sleep(RETRY_MS);
       }
     }
-    if (!this.parts.stopping()) orders.resume(places);
   }
 
   /**
    * Continues with the newer records after the log was truncated, or the topic created again. Until they are found the
    * partition is held as before, so that another member gets it only when its open records are done or handed back.
    */
-  beginAgain(id: string, partition: Partition, cut: Cut): void {
-    void this.#findNewer(id, partition, cut);
-  }
-
-  async #findNewer(id: string, partition: Partition, cut: Cut): Promise<void> {
-    const { admin, log } = this.parts;
-    const { topic, number } = this.#placeOf(partition);
+  async beginAgain(id: string, partition: Partition, cut: Cut): Promise<void> {
     this.#restoring.set(id, partition);
-    while (this.#restoring.get(id) === partition) {
-      try {
-        const end = (await readBounds(admin, topic)).get(number)?.high;
-        // Records older than the newest one read were read as well, or no longer exist.
-        const newer = await admin.fetchTopicOffsetsByTimestamp(topic, (partition.newestAtMs ?? Date.now()) + 1);
-        const found = newer.find((each) => each.partition === number);
-        if (this.#restoring.get(id) !== partition) return;
-        if (end === undefined || found === undefined) throw new Error(`partition ${number} of ${topic} has no leader`);
-        const offset = Number(found.offset);
-        this.#restoring.delete(id);
-        if (cut === 'ends_before' && end >= partition.offsets.next) {
-          this.#keep(partition);
-          return;
-        }
+    const isWanted = () => this.#restoring.get(id) === partition;
+    await this.#repeat(isWanted, async () => {
+      const { offset, end } = await readNewer(this.parts.admin, this.#placeOf(partition), partition.newestAtMs);
+      if (!isWanted()) return;
+      this.#restoring.delete(id);
+      if (cut === 'ends_before' && end >= partition.offsets.next) this.#keep(partition);
+      else {
         partition.fence();
         this.parts.onRevoking?.();
         this.#beginAt(id, partition, offset);
-      } catch (error) {
-        log.warn({ reason: messageOf(error) }, 'offsets.not_read');
-        await sleep(RETRY_MS);
       }
-    }
+    });
   }
 
   #beginAt(id: string, { topic, number, committed }: Partition, offset: number): void {

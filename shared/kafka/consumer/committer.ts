@@ -1,9 +1,15 @@
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { type Commit, Partition, idOf, type TopicPartition } from './partition';
+import { type Commit } from './last-commit';
+import { Partition, idOf, type TopicPartition } from './partition';
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../../service/async';
 import { type Bounds, readBounds } from '../kafkajs/leaderless';
+
+interface Due {
+  partition: Partition;
+  commit: Commit;
+}
 
 /** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {
@@ -24,24 +30,28 @@ export class Committer {
   /** @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet */
   run(nowMs: number): Promise<void> {
     this.#running = this.#running.then(async () => {
-      const commits = [...this.options.partitions()].flatMap((partition) => partition.commit(nowMs) ?? []);
+      const commits: Due[] = [];
+      for (const partition of this.options.partitions()) {
+        const commit = partition.commit(nowMs);
+        if (commit) commits.push({ partition, commit });
+      }
       if (commits.length > 0) await this.#send(commits);
       this.options.after();
     });
     return this.#running;
   }
 
-  async #send(commits: Commit[]): Promise<void> {
+  async #send(commits: Due[]): Promise<void> {
     try {
       await this.options.send(
-        commits.map(({ partition, offset, metadata }) => ({
+        commits.map(({ partition, commit: { offset, metadata } }) => ({
           topic: partition.topic,
           partition: partition.number,
           offset: String(offset),
           metadata,
         })),
       );
-      for (const commit of commits) commit.partition.acknowledged(commit);
+      for (const { partition, commit } of commits) partition.acknowledged(commit);
     } catch (error) {
       this.options.log.warn({ reason: messageOf(error) }, 'commit.failed');
       if (hasCoordinatorMoved(error)) this.options.coordinatorMoved();
@@ -64,20 +74,51 @@ const COORDINATOR_ERRORS = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionE
 
 const BOUNDS_MS = 1_000;
 
-/** Returns the partitions as their last owner committed them; `committed` is negative without a commit. */
-export async function readCommitted(options: {
+/** Where a new owner starts. */
+export interface Start {
+  id: string;
+  place: TopicPartition;
+  /** the partition as its last owner committed it; `committed` is negative without a commit */
+  partition: Partition;
+  /** undefined if they are not known within a second */
+  bounds: Bounds | undefined;
+}
+
+/** Reads where new owners of partitions start. */
+export async function readStarts(options: {
   admin: Admin;
   groupId: string;
   prefix: string;
   places: readonly TopicPartition[];
-}): Promise<Partition[]> {
+}): Promise<Start[]> {
   const { admin, groupId, prefix, places } = options;
   // Without topics, for all that the group has: for named topics kafkajs requests metadata one topic after the other.
-  const topics = await admin.fetchOffsets({ groupId });
-  return places.map(({ topic, number }) => {
+  const [topics, bounds] = await Promise.all([admin.fetchOffsets({ groupId }), readKnownBounds(admin, places)]);
+  return places.map((place) => {
+    const { topic, number } = place;
     const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
-    return new Partition(topic.slice(prefix.length), number, Number(found?.offset ?? -1), found?.metadata ?? '');
+    const [offset, metadata] = [Number(found?.offset ?? -1), found?.metadata ?? ''];
+    const partition = new Partition(topic.slice(prefix.length), number, offset, metadata);
+    return { id: idOf(place), place, partition, bounds: bounds.get(idOf(place)) };
   });
+}
+
+/**
+ * Finds where a log continues that was truncated or created again. Records older than the newest one read were read as
+ * well, or no longer exist.
+ * @returns the offset of the first newer record, and the end
+ * @throws while the partition has no leader
+ */
+export async function readNewer(
+  admin: Admin,
+  { topic, number }: TopicPartition,
+  newestAtMs = Date.now(),
+): Promise<{ offset: number; end: number }> {
+  const end = (await readBounds(admin, topic)).get(number)?.high;
+  const newer = await admin.fetchTopicOffsetsByTimestamp(topic, newestAtMs + 1);
+  const found = newer.find(({ partition }) => partition === number);
+  if (end === undefined || found === undefined) throw new Error(`partition ${number} of ${topic} has no leader`);
+  return { offset: Number(found.offset), end };
 }
 
 /** Returns the bounds of partitions by id that are known within a second. A partition without a leader delays no other. */

@@ -1,14 +1,14 @@
 import { type Admin, type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
 import { sleep } from '../../service/async';
+import { PollLiveness } from '../../service/health';
 import { type Log } from '../../telemetry/log';
 import { Committer } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
-import { topicPartitionsOf, type TopicPartition, type Partition } from './partition';
+import { type TopicPartition, type Partition } from './partition';
 import { LeaderCheck, readUnassignedLag } from './describe-group';
 import { AssignedPartitions } from './assigned-partitions';
-import { type Membership, reportAssignments } from './membership';
+import { type Membership, reportAssignments, topicPartitionsOf } from './membership';
 import { BatchHandler, Dispatcher } from './dispatcher';
-import { PollLiveness } from './poll-liveness';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { readBounds } from '../kafkajs/leaderless';
 import { type Consumption, type ConsumeOptions } from '../port';

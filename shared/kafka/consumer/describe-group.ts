@@ -1,8 +1,8 @@
 import { AssignerProtocol, type Admin, type ConsumerGroupJoinEvent } from 'kafkajs';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { idOf, type TopicPartition, topicPartitionsOf } from './partition';
-import { memberOf, type Membership } from './membership';
+import { idOf, type TopicPartition } from './partition';
+import { memberOf, type Membership, topicPartitionsOf } from './membership';
 import { type Bounds } from '../kafkajs/leaderless';
 
 /**

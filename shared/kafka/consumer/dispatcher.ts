@@ -158,7 +158,7 @@ export class BatchHandler {
     brokerClock.read(records.at(-1)?.timestamp ?? 0);
     const cut = partition.isCut(records, Number(batch.highWatermark));
     if (cut) {
-      this.parts.owned.beginAgain(id, partition, cut);
+      void this.parts.owned.beginAgain(id, partition, cut);
       return;
     }
     const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);

@@ -2,7 +2,7 @@ import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner }
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
 import { assignPlaces, type Member } from './cooperative-assignor';
-import { type TopicPartition } from './partition';
+import { idOf, type TopicPartition } from './partition';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims partitions when it
@@ -169,6 +169,12 @@ async function countPartitions(cluster: Cluster, topics: ReadonlySet<string>): P
     counts.set(topic, cluster.findTopicPartitionMetadata(topic).length);
   }
   return counts;
+}
+
+/** Indexes an assignment of kafkajs by id. */
+export function topicPartitionsOf(assignment: Record<string, number[]>): Map<string, TopicPartition> {
+  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
+  return new Map(places.map((place) => [idOf(place), place]));
 }
 
 /** Logs each round of a group. Most rounds change nothing (a first start joins twenty times in two seconds). */

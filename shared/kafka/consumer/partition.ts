@@ -1,5 +1,6 @@
 import { type FetchedRecord } from '../protocol/batch';
-import { decodeRuns, encodeRuns, OffsetTracker } from './offset-tracker';
+import { type Commit, decodeRuns, LastCommit } from './last-commit';
+import { OffsetTracker } from './offset-tracker';
 import { type OpenRecord } from '../port';
 
 /** A partition with its full topic name, as in kafkajs. */
@@ -10,12 +11,6 @@ export interface TopicPartition {
 
 export function idOf({ topic, number }: TopicPartition): string {
   return `${topic}/${String(number)}`;
-}
-
-/** Indexes an assignment of kafkajs by id. */
-export function topicPartitionsOf(assignment: Record<string, number[]>): Map<string, TopicPartition> {
-  const places = Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((number) => ({ topic, number })));
-  return new Map(places.map((place) => [idOf(place), place]));
 }
 
 /**
@@ -38,15 +33,7 @@ export class Partition {
   timer: NodeJS.Timeout | undefined;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
-  /** the last committed offset; below, its metadata, and `changes` of the offset tracker at that commit */
-  committed: number;
-  #metadata: string;
-  /** the last commit that was sent: Kafka may have stored it although no answer came */
-  #sent: Commit | undefined;
-  #committedChanges = 0;
-  #committedAt = 0;
-  /** commits are sent until then even without a change, by `performance.now()` */
-  #commitsAgainUntil = -Infinity;
+  #last: LastCommit;
   /** append time of the newest fetched record, ms since 1970; undefined before the first fetch */
   newestAtMs: number | undefined;
   /** unfinished fetches: the first offset of each, and the append time of that record */
@@ -61,30 +48,31 @@ export class Partition {
     metadata = '',
   ) {
     this.offsets = new OffsetTracker(start, decodeRuns(metadata));
-    this.committed = start;
-    this.#metadata = metadata;
+    this.#last = new LastCommit(start, metadata);
   }
 
   /** Creates a partition that starts at the current end of the log, because its commit lies beyond that end. */
   static atEnd(topic: string, number: number, end: number): Partition {
     const partition = new Partition(topic, number, end);
     // kafkajs may find the old commit out of range, and commit the first offset shortly afterwards.
-    partition.committed = -1;
+    partition.#last = new LastCommit(-1, '');
     partition.commitAgain();
     return partition;
   }
 
+  /** the last committed offset; negative without a commit */
+  get committed(): number {
+    return this.#last.offset;
+  }
+
   /** Repeats the commit for a while, because kafkajs may commit that it has none. */
   commitAgain(): void {
-    this.#commitsAgainUntil = performance.now() + COMMITS_AGAIN_MS;
+    this.#last.repeat();
   }
 
   /** Returns whether the stored commit is the last one of this process, so that no other owner has committed since. */
   isLastOwner(found: Partition): boolean {
-    if (found.committed < this.committed) return true;
-    const sent = this.#sent;
-    if (sent && found.committed === sent.offset && found.#metadata === sent.metadata) return true;
-    return found.committed === this.committed && found.#metadata === this.#metadata;
+    return this.#last.isOwn(found.#last);
   }
 
   /** True while the partition is paused, because the handler refused one of its records. */
@@ -136,13 +124,11 @@ export class Partition {
     return { topic, partition, committable, oldestAtMs: open ?? buffered?.[0]?.timestamp, state };
   }
 
-  /** Discards buffered records. @returns whether there were any */
-  discardBuffered(): boolean {
-    const held = this.buffered !== undefined;
+  /** Discards buffered records. The partition stays paused. */
+  discardBuffered(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.buffered = undefined;
-    return held;
   }
 
   drain(): void {
@@ -164,8 +150,7 @@ export class Partition {
 
   /** True if no record is open and all finished records are committed, also those above the offset. */
   get drained(): boolean {
-    const { open, committable, changes } = this.offsets;
-    return open === 0 && this.committed === committable && this.#committedChanges === changes;
+    return this.offsets.open === 0 && this.#last.covers(this.offsets);
   }
 
   /** Hands a record back. @returns false if the commit metadata may have no room for one more unfinished record */
@@ -175,31 +160,16 @@ export class Partition {
     return true;
   }
 
-  /**
-   * Returns what to commit; undefined without a change, or if only commit metadata has changed since a recent commit.
-   * @param nowMs by `performance.now()`, which does not jump when the clock is set
-   */
+  /** Returns the commit that is due, as `LastCommit.next` does. */
   commit(nowMs: number): Commit | undefined {
-    const { committable, changes } = this.offsets;
-    const moved = committable > this.committed;
-    const idle = changes === this.#committedChanges && nowMs >= this.#commitsAgainUntil;
-    if (!moved && (idle || nowMs - this.#committedAt < RUNS_EVERY_MS)) return undefined;
-    const metadata = encodeRuns(this.offsets.doneRuns());
-    return (this.#sent = { partition: this, offset: committable, metadata, changes, atMs: nowMs });
+    return this.#last.next(this.offsets, nowMs);
   }
 
-  acknowledged({ offset, metadata, changes, atMs }: Commit): void {
-    this.committed = offset;
-    this.#metadata = metadata;
-    this.#committedChanges = changes;
-    this.#committedAt = atMs;
+  acknowledged(commit: Commit): void {
+    this.#last.acknowledged(commit);
   }
 }
 
-/** Interval of commits while only records above the offset are finished. */
-const RUNS_EVERY_MS = 200;
-/** Longer than kafkajs needs for the first fetches of an assignment. */
-const COMMITS_AGAIN_MS = 3_000;
 /** Each adds an open and a finished run, usually of at most two bytes each, which is what `encodeRuns` has room for. */
 const MOST_RELEASED = 700;
 
@@ -220,14 +190,6 @@ export interface PlaceState {
   oldestAtMs: number | undefined;
   /** `resting`: paused, because a record was refused; `leaving`: another member is to own it */
   state: 'reading' | 'resting' | 'leaving';
-}
-
-export interface Commit {
-  partition: Partition;
-  offset: number;
-  metadata: string;
-  changes: number;
-  atMs: number;
 }
 
 /** A record as the handler sees it: the fetched data, and the partition that tracks its completion. */

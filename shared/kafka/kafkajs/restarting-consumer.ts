@@ -2,7 +2,6 @@ import { type Consumer, type EachBatchPayload } from 'kafkajs';
 import { backoff, withTimeout } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { type ConsumerCommands } from '../consumer/assigned-partitions';
 import { type TopicPartition } from '../consumer/partition';
 import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
 
@@ -15,6 +14,13 @@ import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const GOODBYE_MS = 1_000;
+
+/** Commands to the current consumer; topics have their full names. */
+export interface ConsumerCommands {
+  seek(place: TopicPartition, offset: number): unknown;
+  pause(places: readonly TopicPartition[]): unknown;
+  resume(places: readonly TopicPartition[]): unknown;
+}
 
 export class RestartingConsumer {
   #current: Consumer;

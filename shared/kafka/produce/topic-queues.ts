@@ -1,4 +1,4 @@
-import { partitionOf } from '../protocol/partitioner';
+import { partitionOf } from '../protocol/bytes';
 import { type OutRecord } from '../port';
 import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';

@@ -1,5 +1,4 @@
-import { ByteReader, type ByteWriter, sizeOf, sizeOfVarint } from './bytes';
-import { crc32c } from './crc32c';
+import { ByteReader, type ByteWriter, crc32c, sizeOf, sizeOfVarint } from './bytes';
 
 /**
  * Writes and reads record batches (magic 2, https://kafka.apache.org/documentation/#recordbatch). It writes into one

@@ -5,7 +5,7 @@ import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
 import { type Evidence, verifyRun } from '../../../tools/chaos/verify-run';
-import { encodeRuns } from '../../../shared/kafka/consumer/offset-tracker';
+import { encodeRuns } from '../../../shared/kafka/consumer/last-commit';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { violationsOf } from '../../../tools/chaos/report';
 

@@ -1,5 +1,4 @@
-import { ConsumerHealth, serveHealth } from '../../../shared/service/health';
-import { PollLiveness } from '../../../shared/kafka/consumer/poll-liveness';
+import { ConsumerHealth, PollLiveness, serveHealth } from '../../../shared/service/health';
 import { type Consumption } from '../../../shared/kafka/port';
 
 /** The questions of an orchestrator: must the process restart, and may it get work? */

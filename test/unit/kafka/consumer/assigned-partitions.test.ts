@@ -58,7 +58,7 @@ test('a partition with a truncated log that moves to another member is claimed u
   const { membership, assigned, partition } = await setUp({ log: { low: 0, high: 10 } });
   partition.offsets.take(5);
 
-  assigned.beginAgain(ID, partition, 'ends_before');
+  void assigned.beginAgain(ID, partition, 'ends_before');
   expect(assigned.isOpen(ID)).toBe(false);
   assigned.enter('member', new Map());
   assigned.letGo();
@@ -74,7 +74,7 @@ test('a partition with a truncated log that has no leader starts at its new end 
   const log = { low: 0, high: 10, newer: 8, led: true };
   const { assigned, partition, commands, looks } = await setUp({ log });
   log.led = false;
-  assigned.beginAgain(ID, partition, 'rewritten');
+  void assigned.beginAgain(ID, partition, 'rewritten');
   await eventually(() => expect(looks()).toBeGreaterThan(1));
   expect([assigned.isOpen(ID), commands]).toEqual([false, []]);
   log.led = true;

@@ -1,8 +1,8 @@
 import { type Admin } from 'kafkajs';
-import { decodeRuns } from '../../../../shared/kafka/consumer/offset-tracker';
+import { decodeRuns } from '../../../../shared/kafka/consumer/last-commit';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
-import { PollLiveness } from '../../../../shared/kafka/consumer/poll-liveness';
+import { PollLiveness } from '../../../../shared/service/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { logThrottle } from '../../../../shared/service/throttle';
 import { createLog } from '../../../../shared/telemetry/log';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decodeRuns, encodeRuns, OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
+import { decodeRuns, encodeRuns } from '../../../../shared/kafka/consumer/last-commit';
+import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 
 /** The same rules in their simplest form: a set of open offsets. */
 class NaiveTracker {

@@ -1,4 +1,4 @@
-import { encodeRuns } from '../../../../shared/kafka/consumer/offset-tracker';
+import { encodeRuns } from '../../../../shared/kafka/consumer/last-commit';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
 /** Returns a partition from offset 0 on, with its first records taken. */

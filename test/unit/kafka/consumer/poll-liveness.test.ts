@@ -1,4 +1,4 @@
-import { PollLiveness } from '../../../../shared/kafka/consumer/poll-liveness';
+import { PollLiveness } from '../../../../shared/service/health';
 
 test('a consumer loop is stuck after a minute without a turn, and recovers with the next turn', () => {
   let now = 1_000;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { decodeFetch } from '../../../../shared/kafka/kafkajs/patches';
 import { encodeProduce, type ProduceInput } from '../../../../shared/kafka/protocol/produce-request';
-import { murmur2, partitionOf } from '../../../../shared/kafka/protocol/partitioner';
-import { crc32c } from '../../../../shared/kafka/protocol/crc32c';
+import { crc32c, murmur2, partitionOf } from '../../../../shared/kafka/protocol/bytes';
 import { type FetchedRecord, type OutMessage } from '../../../../shared/kafka/protocol/batch';
 
 /** Compares the codec with kafkajs's own: both must read and write the same. */
