@@ -32,7 +32,7 @@ export interface AttemptListener {
    * @param disposition undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
    * it waited, or its record is being revoked
    */
-  ended(held: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
+  ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
   /** a request that ended after its attempt */
   late(event: OutRecord): void;
 }
@@ -82,7 +82,7 @@ export class Attempt implements RequestOwner {
 
   constructor(
     private readonly context: AttemptContext,
-    readonly held: OpenDelivery,
+    readonly inHand: OpenDelivery,
     private readonly admitted: Admitted,
   ) {
     this.#startedAt = context.time.steadyMs();
@@ -101,10 +101,10 @@ export class Attempt implements RequestOwner {
   }
 
   permit(endpoint: Endpoint): Permit | NotTried | undefined {
-    const { held, context } = this;
-    if (held.record.isRevoking) return undefined;
-    const lookup = context.options.destinations.lookup(held.delivery.destinationId);
-    const admission = readmit(this.admitted, held.delivery, lookup, context.timing());
+    const { inHand, context } = this;
+    if (inHand.record.isRevoking) return undefined;
+    const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
+    const admission = readmit(this.admitted, inHand.delivery, lookup, context.timing());
     if (admission.kind !== 'try') return admission;
     const { destination } = admission.lookup;
     if (admission === this.admitted) return { destination, endpoint };
@@ -113,11 +113,11 @@ export class Attempt implements RequestOwner {
   }
 
   ended({ endpoint, traceparent, result }: EndedRequest): Signal {
-    const { held, context } = this;
+    const { inHand, context } = this;
     const timing = context.timing();
-    const keep = (bytes: number) => context.responses.take(held.delivery.destinationId, bytes, timing.nowMs);
+    const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    answered(held, endpoint, judged.attempt, traceparent);
+    answered(inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
@@ -153,25 +153,25 @@ export class Attempt implements RequestOwner {
   }
 
   #end(timing: Timing): void {
-    const { held, context } = this;
+    const { inHand, context } = this;
     this.#isEnded = true;
     // The first 2xx ends the attempt: requests still queued in a lane are not sent.
     if (this.#pending > 0) for (const request of this.#requests) if (request.cancel()) this.#pending--;
     const isAttempt = this.#asked || this.#leftOut.length === 0;
-    const disposition = isAttempt ? concludeAttempt(held.delivery, this.#result(), timing) : this.#untried(timing);
-    context.on.ended(held, disposition, timing.nowMs);
+    const disposition = isAttempt ? concludeAttempt(inHand.delivery, this.#result(), timing) : this.#untried(timing);
+    context.on.ended(inHand, disposition, timing.nowMs);
   }
 
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */
   #untried(timing: Timing): NotTried | undefined {
     const refusals = this.#leftOut.filter((refusal) => refusal !== undefined);
-    return refusals.length < this.#leftOut.length ? undefined : divert(this.held.delivery, refusals, timing);
+    return refusals.length < this.#leftOut.length ? undefined : divert(this.inHand.delivery, refusals, timing);
   }
 
   #reportLate(attempt: UrlAttempt, nowMs: number): void {
     const durationMs = this.#elapsedMs();
     const late = { urls: [attempt], rejected: [], skipped: false, durationMs };
-    this.context.on.late(lateEvent(this.held, late, nowMs));
+    this.context.on.late(lateEvent(this.inHand, late, nowMs));
   }
 
   #result(): AttemptResult {

@@ -100,39 +100,39 @@ export function nextTopic(disposition: Disposition): string | undefined {
 }
 
 /** Returns the records of a step: its events, and the delivery's next record. */
-export function recordsOf(held: DeliveryInHand, disposition: Disposition, nowMs: number): OutRecord[] {
+export function recordsOf(inHand: DeliveryInHand, disposition: Disposition, nowMs: number): OutRecord[] {
   switch (disposition.kind) {
     case 'delivered':
     case 'tested':
-      return [eventRecord(attemptEvent(held, disposition.attempt, nowMs))];
+      return [eventRecord(attemptEvent(inHand, disposition.attempt, nowMs))];
     case 'retried':
-      return retryRecords(held, disposition, nowMs);
+      return retryRecords(inHand, disposition, nowMs);
     case 'diverted':
-      return divertRecords(held, disposition, nowMs);
+      return divertRecords(inHand, disposition, nowMs);
     case 'dead':
-      return deadRecords(held, disposition, nowMs);
+      return deadRecords(inHand, disposition, nowMs);
     case 'cancelled': {
       const { kind, reason } = disposition;
-      return [eventRecord({ ...about(held, nowMs), kind, n: held.delivery.attempt, reason })];
+      return [eventRecord({ ...about(inHand, nowMs), kind, n: inHand.delivery.attempt, reason })];
     }
   }
 }
 
-function retryRecords(held: DeliveryInHand, disposition: Ended<'retried'>, nowMs: number): OutRecord[] {
+function retryRecords(inHand: DeliveryInHand, disposition: Ended<'retried'>, nowMs: number): OutRecord[] {
   const { reason, wait, attempt } = disposition;
-  const waiting: Delivery = { ...afterAttempt(held.delivery, attempt), hop: held.delivery.hop + 1, reason };
+  const waiting: Delivery = { ...afterAttempt(inHand.delivery, attempt), hop: inHand.delivery.hop + 1, reason };
   if (wait.final) waiting.final = true;
   if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
-  const event = attemptEvent(held, attempt, nowMs);
+  const event = attemptEvent(inHand, attempt, nowMs);
   return [
     eventRecord({ ...event, reason, nextAttemptAt: isoTime(wait.nextAttemptAt) }),
-    record(tierTopic(wait.tierMs), held, waiting),
+    record(tierTopic(wait.tierMs), inHand, waiting),
   ];
 }
 
 /** Writes an event only if the reason is new, since a long wait has many hops. */
-function divertRecords(held: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
-  const { delivery } = held;
+function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
+  const { delivery } = inHand;
   const { reason, wait } = disposition;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after') {
@@ -140,20 +140,20 @@ function divertRecords(held: DeliveryInHand, disposition: Ended<'diverted'>, now
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
   if (wait.final) waiting.final = true;
-  const records = [record(tierTopic(wait.tierMs), held, waiting)];
+  const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason) {
     const nextAttemptAt = isoTime(wait.nextAttemptAt);
-    records.push(eventRecord({ ...about(held, nowMs), kind: 'waiting', n: delivery.attempt, reason, nextAttemptAt }));
+    records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n: delivery.attempt, reason, nextAttemptAt }));
   }
   return records;
 }
 
-function deadRecords(held: DeliveryInHand, { reason, attempt }: Ended<'dead'>, nowMs: number): OutRecord[] {
-  const ended = attempt ? afterAttempt(held.delivery, attempt) : withoutWait(held.delivery);
+function deadRecords(inHand: DeliveryInHand, { reason, attempt }: Ended<'dead'>, nowMs: number): OutRecord[] {
+  const ended = attempt ? afterAttempt(inHand.delivery, attempt) : withoutWait(inHand.delivery);
   return [
-    ...(attempt ? [eventRecord({ ...attemptEvent(held, attempt, nowMs), reason })] : []),
-    eventRecord({ ...about(held, nowMs), kind: 'dead', n: ended.attempt, reason }),
-    record(DEAD, held, { ...ended, reason }),
+    ...(attempt ? [eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason })] : []),
+    eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: ended.attempt, reason }),
+    record(DEAD, inHand, { ...ended, reason }),
   ];
 }
 
@@ -172,8 +172,8 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
  * Returns the event for requests that ended after another URL's 2xx settled the delivery. It belongs to the same
  * attempt.
  */
-export function lateEvent(held: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
-  return eventRecord({ ...attemptEvent(held, { ...tried, outcome: 'delivered' }, nowMs), late: true });
+export function lateEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
+  return eventRecord({ ...attemptEvent(inHand, { ...tried, outcome: 'delivered' }, nowMs), late: true });
 }
 
 /** Returns the event for a circuit that opened or closed. */
@@ -192,10 +192,10 @@ function outcomeOf({ urls, skipped }: AttemptResult): Outcome {
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }
 
-function attemptEvent(held: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
+function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
   const { outcome, durationMs, urls } = attempt;
-  const n = held.delivery.attempt + 1;
-  return Object.assign(about(held, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
+  const n = inHand.delivery.attempt + 1;
+  return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
 }
 
 /** JSON leaves out undefined fields. */

@@ -30,7 +30,7 @@ export interface DelivererOptions extends AttemptOptions {
   config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
   producer: BatchProducer;
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
-  parking?: BatchProducer;
+  divertProducer?: BatchProducer;
   limits: Limits;
   log: Log;
   /** called when there is room again after `busy` */
@@ -51,13 +51,13 @@ export class Deliverer {
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
-      ended: (held, disposition, nowMs) =>
-        disposition ? this.#finish(held, disposition, nowMs) : this.#decideAgain(held),
+      ended: (inHand, disposition, nowMs) =>
+        disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
       late: (event) => void this.#append([event]).catch(() => undefined),
     });
     this.#undecided = new DecisionGate(
       options.config,
-      (held, { current }) => this.#admit(held, current),
+      (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
     );
   }
@@ -82,8 +82,8 @@ export class Deliverer {
   }
 
   get #outcomesFill(): number {
-    const { limits, producer, parking } = this.options;
-    return (producer.pendingBytes + (parking?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes;
+    const { limits, producer, divertProducer } = this.options;
+    return (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes;
   }
 
   onRecord(record: OpenRecord): DispatchResult {
@@ -104,9 +104,9 @@ export class Deliverer {
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
   onRevoking(): void {
     this.options.lanes.clear();
-    this.#undecided.release((held) => {
-      const { isRevoking } = held.record;
-      if (isRevoking) this.#handBack(held);
+    this.#undecided.release((inHand) => {
+      const { isRevoking } = inHand.record;
+      if (isRevoking) this.#handBack(inHand);
       return isRevoking;
     });
   }
@@ -130,57 +130,57 @@ export class Deliverer {
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
     const body = Buffer.from(record.value ?? '');
-    const held: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
-    this.#bytes += sizeOf(held);
-    taken(held);
-    this.#undecided.offer(held);
+    const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
+    this.#bytes += sizeOf(inHand);
+    taken(inHand);
+    this.#undecided.offer(inHand);
   }
 
   /**
    * @param current true if `config` is read up to the time of the record. @returns false if the delivery must wait for
    * that
    */
-  #admit(held: OpenDelivery, current: boolean): boolean {
+  #admit(inHand: OpenDelivery, current: boolean): boolean {
     const timing = this.#attempts.timing();
-    const lookup = this.options.destinations.lookup(held.delivery.destinationId);
-    const admission = admit(held.delivery, lookup, timing);
-    if (!current && needsCurrentConfig(held.delivery, lookup, admission)) return false;
-    if (admission.kind === 'try') new Attempt(this.#attempts, held, admission).start();
-    else this.#finish(held, admission, timing.nowMs);
+    const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
+    const admission = admit(inHand.delivery, lookup, timing);
+    if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
+    if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).start();
+    else this.#finish(inHand, admission, timing.nowMs);
     return true;
   }
 
-  #decideAgain(held: OpenDelivery): void {
-    if (held.record.isRevoking) this.#handBack(held);
-    else this.#undecided.offer(held);
+  #decideAgain(inHand: OpenDelivery): void {
+    if (inHand.record.isRevoking) this.#handBack(inHand);
+    else this.#undecided.offer(inHand);
   }
 
   /**
    * Hands the record back to its next owner. If that is not possible any more, sends the delivery through the shortest
    * tier.
    */
-  #handBack(held: OpenDelivery): void {
-    if (held.record.handBack()) {
-      released(held);
-      this.#bytes -= sizeOf(held);
+  #handBack(inHand: OpenDelivery): void {
+    if (inHand.record.handBack()) {
+      released(inHand);
+      this.#bytes -= sizeOf(inHand);
       return;
     }
     const timing = this.#attempts.timing();
-    this.#finish(held, handOver(timing), timing.nowMs);
+    this.#finish(inHand, handOver(timing), timing.nowMs);
   }
 
-  #finish(held: OpenDelivery, disposition: Disposition, nowMs: number): void {
-    concluded(this.options.log, held, disposition, nowMs);
-    this.#write(held, disposition, recordsOf(held, disposition, nowMs));
+  #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
+    concluded(this.options.log, inHand, disposition, nowMs);
+    this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }
 
-  #write(held: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
-    const { producer, parking = producer } = this.options;
-    this.#append(records, disposition.kind === 'diverted' ? parking : producer).then(
+  #write(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
+    const { producer, divertProducer = producer } = this.options;
+    this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => {
-        finished(this.options.log, held, disposition, this.#nowMs());
-        this.#bytes -= sizeOf(held);
-        held.record.done();
+        finished(this.options.log, inHand, disposition, this.#nowMs());
+        this.#bytes -= sizeOf(inHand);
+        inHand.record.done();
         this.makeRoom();
       },
       (error: unknown) => {
@@ -188,7 +188,7 @@ export class Deliverer {
         if (!(error instanceof AppError) || error.retriable) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
-        if (rest.length < records.length) this.#write(held, disposition, rest);
+        if (rest.length < records.length) this.#write(inHand, disposition, rest);
       },
     );
   }

@@ -23,13 +23,13 @@ import { circuitTurned } from './telemetry';
 
 const ROOM_EVERY_MS = 50;
 /** Linger for records of attempts. Only offset commits wait for these writes. */
-const GATHER_MS = 20;
+const LINGER_MS = 20;
 /**
- * Linger for parked deliveries, which wait for seconds anyway and would lose no attempt. Each request to each partition
- * of each tier costs the broker and this process several times as much as one more record, and parking peaks when many
+ * Linger for diverted deliveries, which wait for seconds anyway and would lose no attempt. Each request to each partition
+ * of each tier costs the broker and this process several times as much as one more record, and diversions peak when many
  * endpoints have just gone away.
  */
-const PARKING_GATHER_MS = 100;
+const DIVERT_LINGER_MS = 100;
 
 runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
   const encryptor = createEncryptor(requireSecretKeys(settings));
@@ -39,8 +39,8 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   const kafka = await connect(health);
   const config = await openConfig();
   health.trouble = watchKey(config, encryptor, log);
-  const { producer, parking } = await openAppenders(kafka, tiersMs);
-  onStop(() => Promise.all([producer.close(1_000), parking.close(1_000)]));
+  const { producer, divertProducer } = await openAppenders(kafka, tiersMs);
+  onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
   const clock = new StallClock();
   onStop(() => clock.stop());
   const sender = openSender(settings, clock);
@@ -62,7 +62,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
     lanes,
     sender,
     producer,
-    parking,
+    divertProducer,
     tiersMs,
     windowMs,
     limits: LIMITS,
@@ -90,12 +90,12 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
 async function openAppenders(
   kafka: Kafka,
   tiersMs: number[],
-): Promise<{ producer: BatchProducer; parking: BatchProducer }> {
+): Promise<{ producer: BatchProducer; divertProducer: BatchProducer }> {
   const options = { maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' as const, divert: true };
-  const parkingGatherMs = Math.min(PARKING_GATHER_MS, Math.min(...tiersMs) / 10);
+  const divertLingerMs = Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10);
   return {
-    producer: await kafka.producer({ ...options, lingerMs: GATHER_MS }),
-    parking: await kafka.producer({ ...options, lingerMs: parkingGatherMs }),
+    producer: await kafka.producer({ ...options, lingerMs: LINGER_MS }),
+    divertProducer: await kafka.producer({ ...options, lingerMs: divertLingerMs }),
   };
 }
 

@@ -27,7 +27,7 @@ export interface EndedRequest {
 
 /** The attempt of a request: exactly one call of `ended` or `leftOut` for each request that is not cancelled. */
 export interface RequestOwner {
-  readonly held: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
+  readonly inHand: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
   /** Returns the permit to send to this URL now; otherwise the decision against it, or undefined if another process may send. */
   permit(endpoint: Endpoint): Permit | NotTried | undefined;
   /** @returns the signal for the lane of the request */
@@ -56,7 +56,7 @@ export class UrlRequest implements Job {
     private readonly endpoint: Endpoint,
     private readonly lane: Lane,
   ) {
-    const { delivery, body, record } = owner.held;
+    const { delivery, body, record } = owner.inHand;
     this.record = record;
     this.bytes = body.length;
     this.due = record.topic === DUE;
@@ -80,7 +80,7 @@ export class UrlRequest implements Job {
       return;
     }
     const { endpoint } = permit;
-    const { delivery, body } = this.owner.held;
+    const { delivery, body } = this.owner.inHand;
     const traceparent = childTraceparent(delivery.traceparent);
     const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
     this.context.sender.send(request, (result) => {

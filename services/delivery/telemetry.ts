@@ -25,11 +25,11 @@ import { type Endpoint } from './destinations';
 const GROUP = 'delivery';
 
 /** Begins the span of a record that was taken. */
-export function taken(held: DeliveryInHand): void {
-  const { delivery } = held;
+export function taken(inHand: DeliveryInHand): void {
+  const { delivery } = inHand;
   if (!isTraced(delivery.traceparent)) return;
   const context = childTraceparent(delivery.traceparent);
-  held.traced = { context, previous: delivery.span, takenAt: performance.now(), concludedAt: 0 };
+  inHand.traced = { context, previous: delivery.span, takenAt: performance.now(), concludedAt: 0 };
   // The records written for it pass this span on to the next step.
   delivery.span = spanIdOf(context);
 }
@@ -58,9 +58,9 @@ export function answered({ traced }: DeliveryInHand, endpoint: Endpoint, attempt
 }
 
 /** Records the disposition of a delivery before it is written. */
-export function concluded(log: Log, held: DeliveryInHand, disposition: Disposition, nowMs: number): void {
-  if (disposition.attempt) attempted(log, held, disposition, nowMs);
-  if (held.traced) held.traced.concludedAt = performance.now();
+export function concluded(log: Log, inHand: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+  if (disposition.attempt) attempted(log, inHand, disposition, nowMs);
+  if (inHand.traced) inHand.traced.concludedAt = performance.now();
 }
 
 /**
@@ -68,15 +68,15 @@ export function concluded(log: Log, held: DeliveryInHand, disposition: Dispositi
  * are logged at `info` only if their trace is recorded, so that the cost follows the sampling, and otherwise at
  * `debug`: a line takes 7 µs, a tenth of the time for a whole webhook.
  */
-function attempted(log: Log, held: DeliveryInHand, disposition: AttemptDisposition, nowMs: number): void {
+function attempted(log: Log, inHand: DeliveryInHand, disposition: AttemptDisposition, nowMs: number): void {
   const { outcome } = disposition.attempt;
   deliveryMetrics.attempts[outcome].value++;
-  const level = outcome === 'delivered' && !held.traced ? 'debug' : 'info';
-  if (log.isLevelEnabled(level)) log[level](attemptLine(held, disposition, nowMs), 'delivery.attempted');
+  const level = outcome === 'delivered' && !inHand.traced ? 'debug' : 'info';
+  if (log.isLevelEnabled(level)) log[level](attemptLine(inHand, disposition, nowMs), 'delivery.attempted');
 }
 
-function attemptLine(held: DeliveryInHand, disposition: AttemptDisposition, nowMs: number) {
-  const { delivery, record, traced } = held;
+function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, nowMs: number) {
+  const { delivery, record, traced } = inHand;
   const { outcome, durationMs, urls } = disposition.attempt;
   return {
     delivery: delivery.id,
@@ -106,22 +106,22 @@ function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
 }
 
 /** Records the disposition of a delivery once Kafka has acknowledged it. */
-export function finished(log: Log, held: DeliveryInHand, disposition: Disposition, nowMs: number): void {
+export function finished(log: Log, inHand: DeliveryInHand, disposition: Disposition, nowMs: number): void {
   const counter = counterOf(disposition);
   if (counter) counter.value++;
-  durationOf(held.delivery, disposition)?.record((nowMs - held.delivery.acceptedAt) / 1_000);
+  durationOf(inHand.delivery, disposition)?.record((nowMs - inHand.delivery.acceptedAt) / 1_000);
   // The line of an attempt says so already.
   if (disposition.kind === 'dead' && !disposition.attempt) {
-    const { id, destinationId: destination, traceparent } = held.delivery;
+    const { id, destinationId: destination, traceparent } = inHand.delivery;
     const { reason } = disposition;
     log.info({ delivery: id, destination, reason, trace_id: traceIdOf(traceparent) }, 'delivery.dead');
   }
-  if (held.traced) trace(held, held.traced, disposition);
+  if (inHand.traced) trace(inHand, inHand.traced, disposition);
 }
 
 /** Records a delivery that was handed back untouched. */
-export function released(held: DeliveryInHand): void {
-  if (held.traced) trace(held, held.traced, undefined);
+export function released(inHand: DeliveryInHand): void {
+  if (inHand.traced) trace(inHand, inHand.traced, undefined);
 }
 
 /** Counts a record that could not be read. */
@@ -164,18 +164,18 @@ function reasonOf(disposition: Disposition): string | undefined {
 }
 
 /** @param disposition undefined if the record was handed back */
-function trace(held: DeliveryInHand, traced: Traced, disposition: Disposition | undefined): void {
+function trace(inHand: DeliveryInHand, traced: Traced, disposition: Disposition | undefined): void {
   const topic = disposition && nextTopic(disposition);
   if (topic !== undefined) {
     const { context: parent, concludedAt: startedAt } = traced;
-    recordSend({ parent, topic, startedAt, attributes: idsOf(held) });
+    recordSend({ parent, topic, startedAt, attributes: idsOf(inHand) });
   }
-  recordProcess(stepSpan(held, traced, disposition));
+  recordProcess(stepSpan(inHand, traced, disposition));
 }
 
 /** Returns the span of a step. @param disposition undefined if the record was handed back */
-export function stepSpan(held: DeliveryInHand, traced: Traced, disposition: Disposition | undefined) {
-  const { delivery, record } = held;
+export function stepSpan(inHand: DeliveryInHand, traced: Traced, disposition: Disposition | undefined) {
+  const { delivery, record } = inHand;
   const { context, previous, takenAt } = traced;
   return {
     record,
@@ -184,7 +184,7 @@ export function stepSpan(held: DeliveryInHand, traced: Traced, disposition: Disp
     parent: delivery.traceparent,
     startedAt: takenAt,
     attributes: {
-      ...idsOf(held),
+      ...idsOf(inHand),
       'waypost.destination.id': delivery.destinationId,
       'waypost.attempt': delivery.attempt + 1,
       'waypost.replay': delivery.replay,

@@ -41,7 +41,7 @@ export type ApplyResult =
   | { kind: 'newer'; key: string; format: number };
 
 /** An entry, or the mark of its deletion. */
-interface Held {
+interface Stored {
   record: ConfigRecord;
   /** the same as JSON, to recognise an ignored record with the same content */
   json: string;
@@ -68,7 +68,7 @@ const shapes = {
 };
 
 export class ConfigState implements ConfigView {
-  readonly #held = new Map<string, Held>();
+  readonly #stored = new Map<string, Stored>();
   readonly #unsettled = new Set<string>();
   /** keys whose last record is unreadable, each with the sources of its destination as far as they are known */
   readonly #unreadable = new Map<string, readonly string[]>();
@@ -82,26 +82,26 @@ export class ConfigState implements ConfigView {
       const named = sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE;
       this.#unreadable.set(key, [...named, ...this.#sourcesOf(key)]);
       // Compaction would keep only this record, and later readers would lose the entry.
-      if (parsed.kind === 'unreadable' && this.#held.has(key)) this.#unsettled.add(key);
+      if (parsed.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
       return parsed;
     }
     const { record } = parsed;
-    const held = this.#held.get(key);
+    const present = this.#stored.get(key);
     const json = JSON.stringify([record.version, record.data]);
-    if (held && record.replaces !== held.record.version && !this.#replacesUnreadable(key, record, held)) {
+    if (present && record.replaces !== present.record.version && !this.#replacesUnreadable(key, record, present)) {
       // A record with the same content (a repeated append, or two writers that repaired it at the same time) is
       // harmless.
-      if (json !== held.json) this.#unsettled.add(key);
-      else if (held.record.data !== undefined) this.#unsettled.delete(key);
+      if (json !== present.json) this.#unsettled.add(key);
+      else if (present.record.data !== undefined) this.#unsettled.delete(key);
       return {
         kind: 'ignored',
         key,
-        reason: `it replaces version ${record.replaces}, but the present version is ${held.record.version}`,
+        reason: `it replaces version ${record.replaces}, but the present version is ${present.record.version}`,
       };
     }
     this.#unreadable.delete(key);
-    this.#held.set(key, { record, json });
-    this.#index.replace(held?.record, record);
+    this.#stored.set(key, { record, json });
+    this.#index.replace(present?.record, record);
     // The tombstone of a deleted entry settles it.
     if (record.data === undefined) this.#unsettled.add(key);
     else this.#unsettled.delete(key);
@@ -109,18 +109,18 @@ export class ConfigState implements ConfigView {
   }
 
   /** Returns whether the record replaces a version that only newer processes can read, and that they applied. */
-  #replacesUnreadable(key: string, record: ConfigRecord, held: Held): boolean {
-    return this.#unreadable.has(key) && record.replaces > held.record.version;
+  #replacesUnreadable(key: string, record: ConfigRecord, present: Stored): boolean {
+    return this.#unreadable.has(key) && record.replaces > present.record.version;
   }
 
   #applyTombstone(key: string): ApplyResult {
     this.#unreadable.delete(key);
-    const held = this.#held.get(key);
-    if (held?.record.data !== undefined) {
+    const present = this.#stored.get(key);
+    if (present?.record.data !== undefined) {
       this.#unsettled.add(key);
       return { kind: 'ignored', key, reason: 'a tombstone for an entry that is not deleted' };
     }
-    this.#held.delete(key);
+    this.#stored.delete(key);
     this.#unsettled.delete(key);
     return { kind: 'removed', key };
   }
@@ -135,7 +135,7 @@ export class ConfigState implements ConfigView {
 
   /** Returns the record in force for a key, possibly a deletion. */
   recordAt(key: string): ConfigRecord | undefined {
-    return this.#held.get(key)?.record;
+    return this.#stored.get(key)?.record;
   }
 
   isUnreadable(kind: Kind, id: string): boolean {
@@ -156,7 +156,7 @@ export class ConfigState implements ConfigView {
 
   /** Returns the sources by the last readable record of a destination. */
   #sourcesOf(key: string): readonly string[] {
-    const data = this.#held.get(key)?.record.data;
+    const data = this.#stored.get(key)?.record.data;
     return data && 'sources' in data ? data.sources : NONE;
   }
 
@@ -195,13 +195,13 @@ export class ConfigState implements ConfigView {
 
   /** In the order of first appearance. This is the order of creation until the topic is compacted. */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[] {
-    return [...this.#held.values()]
+    return [...this.#stored.values()]
       .filter(({ record }) => record.kind === kind && record.data !== undefined)
       .map(({ record }) => ({ version: record.version, data: record.data as Kinds[K] }));
   }
 
   #entry<K extends Kind>(kind: K, id: string): Entry<Kinds[K]> | undefined {
-    const record = this.#held.get(configKey(kind, id))?.record;
+    const record = this.#stored.get(configKey(kind, id))?.record;
     return record?.data && { version: record.version, data: record.data as Kinds[K] };
   }
 }

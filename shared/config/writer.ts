@@ -141,9 +141,9 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 /** Appends the record in force for every unsettled key; see the head of this file. */
 async function repairCompaction({ config, producer, log, now }: ConfigWriterOptions): Promise<void> {
   for (const key of config.unsettled()) {
-    const held = config.recordAt(key);
+    const present = config.recordAt(key);
     const at = now().toISOString();
-    const next = held?.data ? { ...held, version: held.version + 1, replaces: held.version, at } : undefined;
+    const next = present?.data ? { ...present, version: present.version + 1, replaces: present.version, at } : undefined;
     const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
     await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
     log.info({ key }, 'config.repaired');

@@ -7,7 +7,7 @@ import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { heldDelivery, replayRecords } from '../replays/candidates';
+import { deadDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/job';
 import { bodyJson, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf } from './model';
@@ -45,7 +45,7 @@ async function replayDelivery(deps: ControlContext, id: string) {
   requireOn(config, row.destination);
   const nowMs = now().getTime();
   const record = await findRecord(kafka, row, nowMs);
-  const candidate = record && heldDelivery(record);
+  const candidate = record && deadDelivery(record);
   if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
   const replay = Math.max(0, row.replay) + 1;
   await producer.send(replayRecords(candidate, replay, { nowMs, windowMs }));

@@ -30,7 +30,7 @@ export function candidateOf(
   scope: Scope,
   config: Pick<ConfigView, 'source' | 'destination'>,
 ): Candidate | undefined {
-  const found = scope.origin === 'dead_letters' ? heldDelivery(record) : fromMessage(record, scope, config);
+  const found = scope.origin === 'dead_letters' ? deadDelivery(record) : fromMessage(record, scope, config);
   if (!found) return undefined;
   const { destinationId, acceptedAt, type, test } = found.delivery;
   const wanted =
@@ -47,7 +47,7 @@ export function candidateOf(
 }
 
 /** Decodes the delivery in a record of any webhooks topic. Returns undefined if it cannot be read. */
-export function heldDelivery(record: InRecord): Candidate | undefined {
+export function deadDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
   if (decoded.kind !== 'delivery') return undefined;
   const { topic, partition, offset } = record;

@@ -8,7 +8,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
 import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
-import { type HeldJob } from './held-job';
+import { type LeasedJob } from './leased-job';
 import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
 import { RateLimiter } from './rate-limiter';
 import { sentSinceCheckpoint } from './sent-since-checkpoint';
@@ -44,20 +44,20 @@ export class JobRun {
   readonly #rate: RateLimiter;
 
   constructor(
-    private readonly held: HeldJob,
+    private readonly leased: LeasedJob,
     private readonly deps: ReplayDeps,
     private readonly process: { isStopping: () => boolean },
   ) {
-    this.#rate = new RateLimiter(held.job.maxPerSecond, deps.steadyMs);
+    this.#rate = new RateLimiter(leased.job.maxPerSecond, deps.steadyMs);
   }
 
   private get job(): Job {
-    return this.held.job;
+    return this.leased.job;
   }
 
   /** Runs the job until it ends or must stop. @param sent deliveries sent after the last save; undefined: not known yet */
   async toEnd(sent: ReadonlySet<string> | undefined): Promise<void> {
-    const { held, job } = this;
+    const { leased, job } = this;
     const { log } = this.deps;
     while (this.#goesOn()) {
       try {
@@ -69,7 +69,7 @@ export class JobRun {
         const place = currentPlace(job);
         if (place) await this.#piece(place, sent);
         else Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
-        await held.save();
+        await leased.save();
       } catch (error) {
         // Kafka or the database is away: wait and retry.
         if (!isPassing(error)) Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
@@ -79,7 +79,7 @@ export class JobRun {
         await sleep(PAUSE_MS);
       }
     }
-    await held.end();
+    await leased.end();
     log.info({ replay: job.id, status: job.status, matched: job.matched, sent: job.sent }, 'replay.ended');
   }
 
@@ -117,7 +117,7 @@ export class JobRun {
 
   /** @returns whether all were sent: a cancelled job stops between two appends */
   async #send(place: Place, chosen: readonly Chosen[]): Promise<boolean> {
-    const { held, job } = this;
+    const { leased, job } = this;
     const { kafka, producer, windowMs, now } = this.deps;
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
@@ -125,14 +125,14 @@ export class JobRun {
       const goOn = () => this.#goesOn();
       const fresh = chunk.flatMap(({ candidate, replay }) => (replay === 'sent' ? [] : [{ candidate, replay }]));
       await this.#rate.take(fresh.length, goOn);
-      await held.confirm();
-      if (!goOn() || !held.maySend) return false;
+      await leased.confirm();
+      if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await producer.send(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
-      await held.save();
+      await leased.save();
     }
     return true;
   }
@@ -143,7 +143,7 @@ export class JobRun {
     if (isActive(job) && !this.deps.config.destination(job.scope.destination)?.data.enabled) {
       Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
     }
-    return isActive(job) && !this.held.lost && !this.process.isStopping();
+    return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
 }
 

@@ -5,13 +5,13 @@ import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
 import { type Job, newJob, type Place, requireOn, type Scope, topicOf, type Wanted } from './job';
-import { HeldJob, LEASE_MS } from './held-job';
+import { LeasedJob, LEASE_MS } from './leased-job';
 import { JobRun, type ReplayDeps } from './job-run';
 
 /**
  * Starts, cancels and resumes replays, and runs them (job-run.ts).
  *
- * Several control processes share the jobs: each job has an owner with a lease (held-job.ts). A process takes over jobs
+ * Several control processes share the jobs: each job has an owner with a lease (leased-job.ts). A process takes over jobs
  * with an expired lease, and stops a job at the next chunk if another process holds the lease.
  */
 
@@ -27,7 +27,7 @@ const CANCEL_LOOK_MS = 50;
 const APPEND_SLACK_MS = 600_000;
 
 interface Active {
-  held: HeldJob;
+  leased: LeasedJob;
   ended: Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export class Replays {
 
   /** Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem `unavailable` */
   async look(): Promise<void> {
-    for (const { held } of this.#active.values()) await held.renew();
+    for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#active.size;
     if (room <= 0) return;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
@@ -71,7 +71,7 @@ export class Replays {
   /** Returns the current state. @throws Problem `not_found` */
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
-    const job = active?.held.job ?? (await this.options.history.ask((database) => getJob(database, id)));
+    const job = active?.leased.job ?? (await this.options.history.ask((database) => getJob(database, id)));
     if (!job) throw new Problem('not_found', `Unknown replay ${JSON.stringify(id.slice(0, 100))}`);
     return job;
   }
@@ -87,7 +87,7 @@ export class Replays {
     }
     const active = this.#active.get(id);
     if (active) {
-      active.held.job.status = 'cancelled';
+      active.leased.job.status = 'cancelled';
       await active.ended;
     }
     while (!(await history.ask((database) => isFree(database, id)))) await sleep(CANCEL_LOOK_MS);
@@ -139,10 +139,10 @@ export class Replays {
   #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {
     if (this.#active.has(job.id)) return;
     const { log } = this.options;
-    const held = new HeldJob(job, { ...this.options, owner: this.#owner });
-    const run = new JobRun(held, this.options, { isStopping: () => this.#stopping });
+    const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
+    const run = new JobRun(leased, this.options, { isStopping: () => this.#stopping });
     const ended = run.toEnd(from === 'taken over' ? undefined : new Set()).finally(() => this.#active.delete(job.id));
-    this.#active.set(job.id, { held, ended });
+    this.#active.set(job.id, { leased, ended });
     log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.started');
   }
 

@@ -33,8 +33,8 @@ export interface CircuitOptions {
 }
 
 export type CircuitState = 'closed' | 'open' | 'recovering';
-/** The effect of a result: `answering` closes an open circuit, `held` follows a `Retry-After`. */
-export type CircuitChange = 'opened' | 'answering' | 'held' | undefined;
+/** The effect of a result: `responded` closes an open circuit, `retry_after` follows a `Retry-After`. */
+export type CircuitChange = 'opened' | 'responded' | 'retry_after' | undefined;
 /** Identifies the period in which a request began and for which its result counts. */
 export type Period = number;
 
@@ -53,7 +53,7 @@ export class Circuit {
   #probing = false;
   #probeAt = 0;
   #pauseMs = 0;
-  #heldUntil = -Infinity;
+  #notBefore = -Infinity;
   #limit = Infinity;
 
   constructor(private readonly options: CircuitOptions) {}
@@ -80,12 +80,12 @@ export class Circuit {
   /** Returns why no request may begin now, except for a probe that `mayProbe` allows. */
   refusal(now: number): Refusal | undefined {
     if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
-    const waitMs = this.#heldUntil - now;
+    const waitMs = this.#notBefore - now;
     return waitMs > 0 ? { reason: 'retry_after', waitMs } : undefined;
   }
 
   mayProbe(now: number): boolean {
-    return this.#state === 'open' && !this.#probing && now >= this.#probeAt && now >= this.#heldUntil;
+    return this.#state === 'open' && !this.#probing && now >= this.#probeAt && now >= this.#notBefore;
   }
 
   /** Records that a request begins: the probe, if the circuit is open. */
@@ -99,11 +99,11 @@ export class Circuit {
     if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#heardAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);
-    if (period !== this.#period) return holdMs === undefined ? undefined : 'held';
+    if (period !== this.#period) return holdMs === undefined ? undefined : 'retry_after';
     if (this.#state === 'open') return this.#probed(signal, now);
     if (holdMs !== undefined) {
       this.#awaySince ??= now;
-      return this.#recover('held');
+      return this.#recover('retry_after');
     }
     if (signal.kind === 'ok') this.#succeeded();
     if (signal.kind === 'ok' || signal.kind === 'withdrawn') return undefined;
@@ -115,7 +115,7 @@ export class Circuit {
   }
 
   #hold(retryAfterMs: number, now: number): void {
-    this.#heldUntil = Math.max(this.#heldUntil, now + Math.min(retryAfterMs, this.options.longestHoldMs));
+    this.#notBefore = Math.max(this.#notBefore, now + Math.min(retryAfterMs, this.options.longestHoldMs));
   }
 
   #open(now: number): CircuitChange {
@@ -133,14 +133,14 @@ export class Circuit {
 
   #probed(signal: Signal, now: number): CircuitChange {
     this.#probing = false;
-    if (signal.kind === 'ok') return this.#recover('answering');
+    if (signal.kind === 'ok') return this.#recover('responded');
     if (signal.kind === 'withdrawn') return undefined;
     this.#probeAt = now + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * PAUSE_GROWTH, this.options.longestPauseMs);
     return undefined;
   }
 
-  #recover(change: 'answering' | 'held'): CircuitChange {
+  #recover(change: 'responded' | 'retry_after'): CircuitChange {
     this.#state = 'recovering';
     this.#period++;
     this.#failures = this.#silent = 0;

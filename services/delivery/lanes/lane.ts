@@ -58,7 +58,7 @@ export class Lane {
     private readonly options: LaneOptions,
     private readonly around: LaneContext,
     /** reports that the circuit opened or closed again; must not offer jobs */
-    private readonly onCircuit: (change: 'opened' | 'answering', why: Signal['kind']) => void = () => undefined,
+    private readonly onCircuit: (change: 'opened' | 'responded', why: Signal['kind']) => void = () => undefined,
   ) {
     this.concurrency = new ConcurrencyLimit(options);
     this.circuit = new Circuit(options.circuit);
@@ -135,8 +135,8 @@ export class Lane {
     const stoodStillMs = this.around.stoodStillMs() - begun.stoodStillMs;
     this.concurrency.ended(signal, { startedAt: begun.at, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
-    if (change === 'answering') this.concurrency.restart(now - begun.at);
-    if (change === 'opened' || change === 'answering') this.onCircuit(change, signal.kind);
+    if (change === 'responded') this.concurrency.restart(now - begun.at);
+    if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);
     this.around.sockets.release(this.#share, now);
     // Twice the wait that `offer` allows, so that a single slow response diverts no job that was just queued.
     const late = signal.kind === 'timeout' || signal.kind === 'throttled';

@@ -26,8 +26,8 @@ type Answers = (request: SendRequest) => number | 'timeout' | { status: number; 
 
 class Story {
   readonly producer = recordingProducer();
-  /** records given to the producer for parked deliveries */
-  readonly unhurried: OutRecord[] = [];
+  /** records given to the producer for diverted deliveries */
+  readonly diverted: OutRecord[] = [];
   readonly sent: { path: string; at: number; headers: readonly string[] }[] = [];
   readonly done: number[] = [];
   readonly released: number[] = [];
@@ -65,7 +65,7 @@ class Story {
       lanes: this.lanes,
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
-      parking: { ...this.producer, send: (records) => this.#append(records) },
+      divertProducer: { ...this.producer, send: (records) => this.#append(records) },
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
       time: { ...systemClock, brokerMs: () => Date.now() },
@@ -124,7 +124,7 @@ class Story {
   }
 
   #append(records: OutRecord[]): Promise<void> {
-    this.unhurried.push(...records);
+    this.diverted.push(...records);
     return this.producer.send(records);
   }
 
@@ -250,8 +250,8 @@ describe('a failing endpoint', () => {
     expect(parked).toEqual(Array(parked.length).fill({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 }));
     expect(parked.length).toBeGreaterThan(0);
     // Deliveries that were tried do not take the slow producer, since a crash would repeat their attempt.
-    const unhurried = story.unhurried.filter(({ topic }) => topic !== 'attempts');
-    expect(unhurried.map(({ headers }) => headers?.reason)).toEqual(Array(parked.length).fill('circuit_open'));
+    const diverted = story.diverted.filter(({ topic }) => topic !== 'attempts');
+    expect(diverted.map(({ headers }) => headers?.reason)).toEqual(Array(parked.length).fill('circuit_open'));
     expect(story.done.length).toBe(TO_OPEN + parked.length);
     expect(story.open.length + parked.length).toBe(30);
   });

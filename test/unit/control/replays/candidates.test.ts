@@ -1,7 +1,7 @@
 import {
   type Candidate,
   candidateOf,
-  heldDelivery,
+  deadDelivery,
   type Known,
   replayNumber,
   replayRecords,
@@ -120,8 +120,8 @@ describe('messages', () => {
 });
 
 describe('replay numbers', () => {
-  const dead = heldDelivery(letter())!;
-  const deadTwice = heldDelivery(letter({ replay: 1 }))!;
+  const dead = deadDelivery(letter())!;
+  const deadTwice = deadDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
   const known = (status: Known['status'], replay = 0): Known => ({ status, replay });
   it.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
@@ -166,7 +166,7 @@ describe('replay numbers', () => {
 
 it('a replay record is the same delivery with a new window, and has an event', () => {
   const context = { nowMs: START + 60_000, windowMs: 3_600_000 };
-  const [event, record] = replayRecords(heldDelivery(letter())!, 1, context);
+  const [event, record] = replayRecords(deadDelivery(letter())!, 1, context);
   expect(record).toMatchObject({ topic: 'webhooks.due', key: 'dst_1:3', value: Buffer.from('{}') });
   const { notBefore, final, reason, error, ...kept } = DELIVERY;
   expect(decodeDelivery(record!.headers!)).toEqual({

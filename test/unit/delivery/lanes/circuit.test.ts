@@ -125,7 +125,7 @@ describe('a circuit', () => {
 
   test('a successful probe starts a recovery, in which the limit grows by one per success until the circuit closes', () => {
     const circuit = opened();
-    expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('answering');
+    expect(circuit.ended(circuit.began(), OK, 2_000)).toBe('responded');
     const widths = [circuit.limit];
     for (let i = 0; i < 3; i++) {
       circuit.ended(circuit.began(), OK, 2_000);

@@ -240,7 +240,7 @@ describe('a lane', () => {
     }
     expect(started.length - before).toBeLessThanOrEqual(3);
     lane.ended(started.at(-1)!, now, OK);
-    expect(changes).toEqual(['opened: timeout', 'answering: ok']);
+    expect(changes).toEqual(['opened: timeout', 'responded: ok']);
     const widths: number[] = [];
     for (let i = 0; i < 6; i++) {
       while (lane.offer(job('back', { due: true }), now) === 'started');
@@ -330,7 +330,7 @@ describe('a lane', () => {
     const test = job('test', { urgent: true });
     expect(lane.offer(test, 10)).toBe('started');
     lane.ended(test, 20, OK);
-    expect(changes).toEqual(['opened: failed', 'answering: ok']);
+    expect(changes).toEqual(['opened: failed', 'responded: ok']);
   });
 
   test('with all sockets taken, a hung lane does not keep a small one from its places', () => {

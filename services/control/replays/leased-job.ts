@@ -15,7 +15,7 @@ export const LEASE_MS = 13_000;
 const SEND_WITHIN_MS = 2_000;
 
 /** A job that this process runs under a lease. */
-export class HeldJob {
+export class LeasedJob {
   #confirmedAt: number;
   #lost = false;
   #ended = false;
