@@ -18,25 +18,25 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
   }
 
   /** @returns whether a message in flight has the same id; the copy then waits for it */
-  waits(met: MessageRef, copy: Copy): boolean {
-    const first = this.#firsts.get(nameOf(met));
-    if (!first || first.offset >= met.offset) return false;
+  waits(message: MessageRef, copy: Copy): boolean {
+    const first = this.#firsts.get(nameOf(message));
+    if (!first || first.offset >= message.offset) return false;
     first.copies.push(copy);
     this.#waiting++;
     return true;
   }
 
-  begin(met: MessageRef): void {
-    const name = nameOf(met);
+  begin(message: MessageRef): void {
+    const name = nameOf(message);
     // A record that was read twice is in flight twice: its copies wait for the first reading.
-    if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: met.offset, copies: [] });
+    if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: message.offset, copies: [] });
   }
 
   /** Ends a message, acknowledged or failed. @returns the copies that waited for it */
-  end(met: MessageRef): Copy[] {
-    const name = nameOf(met);
+  end(message: MessageRef): Copy[] {
+    const name = nameOf(message);
     const first = this.#firsts.get(name);
-    if (first?.offset !== met.offset) return [];
+    if (first?.offset !== message.offset) return [];
     this.#firsts.delete(name);
     this.#waiting -= first.copies.length;
     return first.copies;

@@ -14,9 +14,9 @@ import { hash } from 'node:crypto';
  */
 export interface DedupWindow {
   /** true: the same message was routed from a lower offset of the partition, and its output is safe */
-  isDuplicate(sighting: MessageRef, nowMs: number): boolean;
+  isDuplicate(ref: MessageRef, nowMs: number): boolean;
   /** Call when Kafka has acknowledged all output of the record. */
-  remember(sighting: MessageRef, nowMs: number): void;
+  remember(ref: MessageRef, nowMs: number): void;
   /** ids held, expired ones included */
   readonly size: number;
 }
@@ -38,7 +38,7 @@ export function callHash(sourceId: string, messageId: string): string {
 }
 
 /** @param call hash of the call, 16 hexadecimal digits */
-export function sightingOf(call: string, partition: number, offset: number): MessageRef {
+export function refFromHash(call: string, partition: number, offset: number): MessageRef {
   return {
     high: Number.parseInt(call.slice(0, 8), 16),
     low: Number.parseInt(call.slice(8, 16), 16),
@@ -48,7 +48,7 @@ export function sightingOf(call: string, partition: number, offset: number): Mes
 }
 
 export function messageRef(sourceId: string, messageId: string, partition: number, offset: number): MessageRef {
-  return sightingOf(callHash(sourceId, messageId), partition, offset);
+  return refFromHash(callHash(sourceId, messageId), partition, offset);
 }
 
 const FIRST_ROOM = 1_024;

@@ -36,8 +36,8 @@ export class CountedCalls {
   withoutCopies(records: readonly Incoming[]): Incoming[] {
     return records.filter(({ call }) => {
       if (!call) return true;
-      if (this.#seen.isDuplicate(call.sighting, call.atMs)) return false;
-      this.#seen.remember(call.sighting, call.atMs);
+      if (this.#seen.isDuplicate(call.ref, call.atMs)) return false;
+      this.#seen.remember(call.ref, call.atMs);
       return true;
     });
   }
@@ -68,7 +68,7 @@ export class CountedCalls {
 
   #remember(record: InRecord): void {
     const call = callOf(record);
-    if (call) this.#seen.remember(call.sighting, call.atMs);
+    if (call) this.#seen.remember(call.ref, call.atMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type JsonObject, type Message } from '../../../shared/model/message';
 import { type ListedEvent, MAX_USER_BYTES, PROFILE_EVENT_FORMAT } from '../../../shared/model/profile-records';
-import { type MessageRef, sightingOf } from '../../../shared/model/dedup-window';
+import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
@@ -34,7 +34,7 @@ export interface Incoming {
   user: string;
   origin: Origin | undefined;
   /** its call, and when it was appended; absent: not from a call, or written by an older version */
-  call?: { sighting: MessageRef; atMs: number };
+  call?: { ref: MessageRef; atMs: number };
   event: ProfileEvent;
 }
 
@@ -118,7 +118,7 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
 export function callOf({ headers, partition, offset, timestampMs }: InRecord): Incoming['call'] {
   const { call } = headers;
   if (call === undefined || !/^[0-9a-f]{16}$/.test(call)) return undefined;
-  return { sighting: sightingOf(call, partition, offset), atMs: timestampMs };
+  return { ref: refFromHash(call, partition, offset), atMs: timestampMs };
 }
 
 /** Bytes of one fetch of the event log. */

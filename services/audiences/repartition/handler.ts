@@ -1,6 +1,6 @@
 import { type ConfigReader } from '../../../shared/config/types';
 import { parseMessage, readMessageHeaders, rememberMessage } from '../../../shared/model/message-codec';
-import { callHash, createDedupWindow, DEDUP_IDS, sightingOf } from '../../../shared/model/dedup-window';
+import { callHash, createDedupWindow, DEDUP_IDS, refFromHash } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/service/backpressure';
 import { AppError, messageOf } from '../../../shared/service/errors';
 import {
@@ -67,7 +67,7 @@ export class Repartitioner {
     // Skip messages that this service produced itself.
     if (config.source(headers.sourceId)?.data.of !== undefined) return this.#skip(record, 'skipped');
     const call = callHash(headers.sourceId, headers.messageId);
-    const ref = sightingOf(call, record.partition, record.offset);
+    const ref = refFromHash(call, record.partition, record.offset);
     if (this.#seen.isDuplicate(ref, record.timestampMs)) return this.#skip(record, 'duplicates');
     this.#seen.remember(ref, record.timestampMs);
     const message = parseMessage(record.value);

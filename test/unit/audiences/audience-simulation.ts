@@ -6,7 +6,7 @@ import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../..
 import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { type Json, type Message } from '../../../shared/model/message';
-import { callHash, sightingOf } from '../../../shared/model/dedup-window';
+import { callHash, refFromHash } from '../../../shared/model/dedup-window';
 import { MemoryStore } from './memory-store';
 
 /**
@@ -86,7 +86,7 @@ export class World {
     const log = this.log[partition]!;
     const offset = log.length;
     const copied = JSON.parse(JSON.stringify(event)) as ProfileEvent;
-    const calls = call !== undefined && { call: { sighting: sightingOf(call, partition, offset), atMs: 0 } };
+    const calls = call !== undefined && { call: { ref: refFromHash(call, partition, offset), atMs: 0 } };
     log.push({ offset, user, origin, ...calls, event: copied });
   }
 

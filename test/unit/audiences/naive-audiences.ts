@@ -21,7 +21,7 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     const record = log[p]![next[p]!];
     if (!record) return false;
     const { user, event, origin, call } = record;
-    const copy = call && `${call.sighting.high}:${call.sighting.low}`;
+    const copy = call && `${call.ref.high}:${call.ref.low}`;
     const place = origin && `${origin.name}:${origin.offset}`;
     const bringsAgain = origin !== undefined && /^p\d+\./.test(origin.name);
     if (bringsAgain || (place && seen.has(`${place}>${p}`)) || (copy && seen.has(copy))) return (next[p]!++, true);
