@@ -23,7 +23,7 @@ import { watchStored } from './telemetry';
 export interface RequestHandlerParts {
   sources: Sources;
   readBody: ReadBody;
-  gate: Admission;
+  admission: Admission;
   store: Store;
   /** ms since 1970 */
   now: () => number;
@@ -48,42 +48,42 @@ interface Prepared {
   messages: OutRecord[];
   rejected: readonly RejectedCall[];
   rejectedRecords: OutRecord[];
-  receivedAt: number;
+  receivedSteadyMs: number;
 }
 
 export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
-  const { gate, sources, store } = parts;
+  const { admission, sources, store } = parts;
   return async (received) => {
     const { req } = received;
     const startedAt = performance.now();
     const key = basicUser(req.headers.authorization);
     const known = key === undefined ? undefined : sources.known(key);
-    const place = gate.enter(req, known);
+    const place = admission.enter(req, known);
     if (place === undefined) return refusal('overloaded');
     try {
-      const limited = known === undefined && gate.isLimited(req);
+      const limited = known === undefined && admission.isLimited(req);
       const named = known ?? (key === undefined ? undefined : await sources.find(key, limited));
-      if (typeof named === 'string') return refuseKey(gate, { req, code: named, limited });
-      const prepared = (named && gate.limited(named)) ?? (await prepare(parts, received, named));
+      if (typeof named === 'string') return refuseKey(admission, { req, code: named, limited });
+      const prepared = (named && admission.limited(named)) ?? (await prepare(parts, received, named));
       if (!isPrepared(prepared)) return prepared;
-      const { messages, rejected, rejectedRecords, receivedAt } = prepared;
+      const { messages, rejected, rejectedRecords, receivedSteadyMs } = prepared;
       const storingAt = performance.now();
-      const failed = await store({ messages, rejected: rejectedRecords, receivedAt });
+      const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
       watchStored({ records: messages, rejected, failed, storingAt, from: { req, route: received.route, startedAt } });
       return failed ? refusal(failed) : success(rejected);
     } finally {
-      gate.leave(place);
+      admission.leave(place);
     }
   };
 }
 
 /** @param limited whether the address had too many refusals when the request came; the address is charged for the refresh of `config` */
 function refuseKey(
-  gate: Admission,
+  admission: Admission,
   refused: { req: IncomingMessage; code: RefusalCode; limited: boolean },
 ): HttpResponse {
   const { req, code, limited } = refused;
-  return limited && code !== 'config_unavailable' ? gate.searched(req) : gate.refused(req, refusal(code));
+  return limited && code !== 'config_unavailable' ? admission.searched(req) : admission.refused(req, refusal(code));
 }
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
@@ -98,7 +98,7 @@ interface Read {
   /** ms since 1970 */
   receivedAtMs: number;
   /** by `performance.now()` */
-  receivedAt: number;
+  receivedSteadyMs: number;
 }
 
 /** @param named the source that Basic authentication names */
@@ -107,16 +107,16 @@ async function prepare(
   { req, kind, body: given }: Received,
   named: Source | undefined,
 ): Promise<Prepared | HttpResponse | 'gone'> {
-  const { gate } = parts;
-  const body = given ?? (await parts.readBody(req, gate.bodyOwner(req, named)));
+  const { admission } = parts;
+  const body = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
   if (body === 'gone') return body;
-  if (typeof body === 'string') return gate.faulty(req, refusal(body), { source: named, bytes: 0 });
-  const read = { req, kind, body, receivedAtMs: parts.now(), receivedAt: performance.now() };
+  if (typeof body === 'string') return admission.faulty(req, refusal(body), { source: named, bytes: 0 });
+  const read = { req, kind, body, receivedAtMs: parts.now(), receivedSteadyMs: performance.now() };
   // Other requests of this source may have used up its limit while the body came.
-  if (named) return gate.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
-  if (!gate.isLimited(req)) return decideByBody(parts, read);
+  if (named) return admission.limited(named) ?? decide(parts, read, named, parseBody(body, kind));
+  if (!admission.isLimited(req)) return decideByBody(parts, read);
   const source = sourceInText(body, parts.sources);
-  return source ? (gate.limited(source) ?? decideByBody(parts, read, source)) : gate.searched(req);
+  return source ? (admission.limited(source) ?? decideByBody(parts, read, source)) : admission.searched(req);
 }
 
 /**
@@ -128,44 +128,44 @@ async function decideByBody(
   read: Read,
   charged?: Source,
 ): Promise<Prepared | HttpResponse> {
-  const { gate, sources } = parts;
+  const { admission, sources } = parts;
   const { req, kind, body } = read;
   let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
   const refuse = (answer: HttpResponse, calls?: number) =>
-    gate.faulty(req, answer, { source: charged, calls, bytes: body.length });
+    admission.faulty(req, answer, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);
   if (!source) {
     // Parsed values take several times the memory of the body, and the refresh of `config` takes up to two seconds.
     parsed = undefined;
-    const owner = gate.bodyOwner(req, undefined);
+    const owner = admission.bodyOwner(req, undefined);
     if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
     source = await sources.find(writeKey, charged !== undefined);
     owner.shares.give(owner.share, body.length);
   }
   if (typeof source === 'string') return refuse(refusal(source));
-  return gate.limited(source) ?? decide(parts, read, source, parsed ?? parseBody(body, kind));
+  return admission.limited(source) ?? decide(parts, read, source, parsed ?? parseBody(body, kind));
 }
 
 function decide(
   parts: RequestHandlerParts,
-  { req, body, receivedAtMs, receivedAt }: Read,
+  { req, body, receivedAtMs, receivedSteadyMs }: Read,
   source: Source,
   parsed: ParsedRequest | RequestFault,
 ): Prepared | HttpResponse {
   const verdicts = isFault(parsed) ? parsed : validateCalls(parsed, receivedAtMs, parts.makeId);
   if (isFault(parsed) || isFault(verdicts)) {
     const fault = verdicts as RequestFault;
-    return parts.gate.faulty(req, badRequest(fault), { source, calls: fault.callCount, bytes: body.length });
+    return parts.admission.faulty(req, badRequest(fault), { source, calls: fault.callCount, bytes: body.length });
   }
-  parts.gate.take(source, parsed.calls.length, body.length);
+  parts.admission.take(source, parsed.calls.length, body.length);
   const { accepted, rejected } = verdicts;
   return {
     messages: messageRecords(source.id, accepted, receivedAtMs),
     rejected,
     rejectedRecords: rejectedRecords(source.id, rejected, parsed, receivedAtMs),
-    receivedAt,
+    receivedSteadyMs,
   };
 }
 

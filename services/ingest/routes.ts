@@ -15,7 +15,7 @@ import { type RequestHandler } from './handle-request';
 export interface AppParts {
   intake: RequestHandler;
   sources: Pick<Sources, 'find'>;
-  gate: Pick<Admission, 'refused'>;
+  admission: Pick<Admission, 'refused'>;
   log: Log;
 }
 
@@ -156,11 +156,11 @@ function pixelBody(url: string): Buffer {
 }
 
 /** Answers with the settings that analytics.js fetches first. */
-function settings({ sources, gate }: AppParts): Handle {
+function settings({ sources, admission }: AppParts): Handle {
   return async (req, res) => {
     const writeKey = parameter(req, 'writeKey');
     const source = await sources.find(writeKey);
-    const refused = typeof source === 'string' ? gate.refused(req, refusal(source)) : undefined;
+    const refused = typeof source === 'string' ? admission.refused(req, refusal(source)) : undefined;
     send(req, res, refused ?? browserSettings(writeKey, req.headers));
   };
 }

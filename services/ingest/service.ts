@@ -56,10 +56,10 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
-  const gate = new Admission({ budgets, limits, clientAddress, counts, log, now });
+  const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
   const store = createStore({ producer, log, answerDeadlineMs });
-  const intake = createRequestHandler({ sources, readBody: createBodyReader(), gate, store, now, makeId: uuidv7 });
-  const app = createApp({ intake, sources, gate, log });
+  const intake = createRequestHandler({ sources, readBody: createBodyReader(), admission, store, now, makeId: uuidv7 });
+  const app = createApp({ intake, sources, admission, log });
   const { host, port } = options;
   const server = await startServer(app, { host, port, maxConnections: budgets.connections });
   return {

@@ -21,7 +21,7 @@ interface ToStore {
   /** rejected calls; dropped if Kafka refuses them, so that the valid calls need not wait for an ACL */
   rejected: OutRecord[];
   /** by `performance.now()` */
-  receivedAt: number;
+  receivedSteadyMs: number;
 }
 
 const dropped = metrics
@@ -53,9 +53,9 @@ export function createStore(parts: StoreParts): Store {
       if (mayLog('rejected')) log.warn({ records: records.length, reason: error.message }, 'rejected.not_stored');
     }
   };
-  return async ({ messages, rejected, receivedAt }) => {
+  return async ({ messages, rejected, receivedSteadyMs }) => {
     // The check of an unknown key has used up part of the time.
-    const waitMs = parts.answerDeadlineMs - (performance.now() - receivedAt);
+    const waitMs = parts.answerDeadlineMs - (performance.now() - receivedSteadyMs);
     try {
       const writing = messages.length > 0 ? sendWithin(messages, waitMs) : undefined;
       await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);
