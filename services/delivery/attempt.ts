@@ -8,7 +8,7 @@ import { type LaneRegistry } from './lanes/registry';
 import { type Refusal, type Signal } from './lanes/types';
 import { type AttemptResult, concludeAttempt, type DeliveryInHand, lateEvent, type Disposition } from './disposition';
 import { type EndedRequest, type Permit, type RequestContext, type RequestOwner, UrlRequest } from './request';
-import { answered } from './telemetry';
+import { responded } from './telemetry';
 
 /** A delivery whose record is open. */
 export interface OpenDelivery extends DeliveryInHand {
@@ -117,7 +117,7 @@ export class Attempt implements RequestOwner {
     const timing = context.timing();
     const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    answered(inHand, endpoint, judged.attempt, traceparent);
+    responded(inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);

@@ -35,7 +35,7 @@ export function taken(inHand: DeliveryInHand): void {
 }
 
 /** Records the end of a request to one URL. @param context its own trace context, as sent */
-export function answered({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
+export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
   const { status, error, durationMs } = attempt;
   countRequest(status, error?.code ?? '', durationMs);
   if (!traced) return;

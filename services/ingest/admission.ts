@@ -80,9 +80,9 @@ export class Admission {
 
   /** Returns the response to a request of a limited address whose key was searched and not found; charges the search to the address. */
   searched(req: IncomingMessage): HttpResponse {
-    const answer = this.#rateLimited(req);
+    const response = this.#rateLimited(req);
     this.#refused.take(this.#address(req), this.parts.now());
-    return answer;
+    return response;
   }
 
   /** Returns the response to a request without a valid key: the refusal, or 429 if its address has had too many of them. */

@@ -131,8 +131,8 @@ async function decideByBody(
   const { admission, sources } = parts;
   const { req, kind, body } = read;
   let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
-  const refuse = (answer: HttpResponse, calls?: number) =>
-    admission.faulty(req, answer, { source: charged, calls, bytes: body.length });
+  const refuse = (response: HttpResponse, calls?: number) =>
+    admission.faulty(req, response, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) return refuse(badRequest(parsed), parsed.callCount);
   const { writeKey } = parsed;
   let source: Source | RefusalCode | undefined = writeKey === undefined ? undefined : sources.known(writeKey);

@@ -2,7 +2,7 @@ import { createClientAddress } from '../../shared/service/client-address';
 import { runService } from '../../shared/service/run';
 import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './budgets';
-import { ANSWER_DEADLINE_MS, producerOptions, startIngest } from './service';
+import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */
 
@@ -26,5 +26,5 @@ runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
 
 /** Time for the responses: a response waits for Kafka at most until its own deadline; no client waits after it. */
 function serverMs(deadlineMs: number): number {
-  return Math.min(deadlineMs / 2, ANSWER_DEADLINE_MS + 500);
+  return Math.min(deadlineMs / 2, RESPONSE_DEADLINE_MS + 500);
 }

@@ -79,14 +79,14 @@ function errorBody(code: string, message: string): string {
 }
 
 /** Writes the response in one piece, or nothing if the client is gone. */
-export function send(req: IncomingMessage, res: ServerResponse, answer: HttpResponse): void {
+export function send(req: IncomingMessage, res: ServerResponse, response: HttpResponse): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(answer.status, {
-    ...answer.headers,
+  res.writeHead(response.status, {
+    ...response.headers,
     ...corsHeaders(req.headers.origin),
-    'content-length': Buffer.byteLength(answer.body),
+    'content-length': Buffer.byteLength(response.body),
   });
-  res.end(answer.body);
+  res.end(response.body);
 }
 
 const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'Retry-After' } as const;

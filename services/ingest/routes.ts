@@ -38,7 +38,7 @@ const ROUTES: readonly Route[] = [
     handle: calls(type),
   })),
   // The browser client's measurements of itself.
-  { path: '/v1/m', method: 'post', handle: () => (req, res) => answerUnread(req, res, success()) },
+  { path: '/v1/m', method: 'post', handle: () => (req, res) => respondUnread(req, res, success()) },
   { path: '/v1/pixel/:type', method: 'get', handle: pixel },
   { path: '/v1/projects/:writeKey/settings', method: 'get', handle: settings },
 ];
@@ -90,14 +90,14 @@ function calls(kind: CallType | 'batch') {
   const route = `/v1/${kind}`;
   return ({ intake }: AppParts): Handle =>
     async (req, res) => {
-      const answer = await intake({ req, kind, route });
-      if (answer !== 'gone') answerUnread(req, res, answer);
+      const response = await intake({ req, kind, route });
+      if (response !== 'gone') respondUnread(req, res, response);
     };
 }
 
 /** Responds although the body may not be read to its end, and reads the rest, so that the connection stays usable. */
-function answerUnread(req: Request, res: Response, answer: HttpResponse): void {
-  send(req, res, answer);
+function respondUnread(req: Request, res: Response, response: HttpResponse): void {
+  send(req, res, response);
   discardRest(req);
 }
 
@@ -125,8 +125,8 @@ function pixel({ intake, log }: AppParts): Handle {
   return async (req, res) => {
     const kind = TYPE_BY_NAME.get(parameter(req, 'type'));
     if (kind) {
-      const answer = await intake({ req, kind, route: '/v1/pixel/:type', body: pixelBody(req.url) });
-      if (answer !== 'gone' && answer.status !== 200) log.debug({ status: answer.status, kind }, 'pixel.refused');
+      const response = await intake({ req, kind, route: '/v1/pixel/:type', body: pixelBody(req.url) });
+      if (response !== 'gone' && response.status !== 200) log.debug({ status: response.status, kind }, 'pixel.refused');
     }
     send(req, res, PIXEL);
   };

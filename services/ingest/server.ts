@@ -104,7 +104,7 @@ function clientErrorCode(code: string | undefined): RefusalCode {
 }
 
 function refuseRaw(socket: Duplex, code: RefusalCode): void {
-  socket.end(rawAnswer(refusal(code)));
+  socket.end(rawResponse(refusal(code)));
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
@@ -115,7 +115,7 @@ const REASONS: Record<number, string> = {
   431: 'Request Header Fields Too Large',
 };
 
-function rawAnswer({ status, body, headers }: HttpResponse): string {
+function rawResponse({ status, body, headers }: HttpResponse): string {
   const all = {
     ...headers,
     ...corsHeaders(undefined),

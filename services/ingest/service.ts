@@ -16,7 +16,7 @@ import { createStore } from './store-messages';
 /** Assembles ingest from its parts, between `config` and the producer. */
 
 /** The response must be sent within 5 s; the rest is for the way to the client. */
-export const ANSWER_DEADLINE_MS = 4_500;
+export const RESPONSE_DEADLINE_MS = 4_500;
 
 /** Returns the options of ingest's producer. @param maxPendingBytes the limit beyond which calls are answered with 503 */
 export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets, 'pendingBytes'>) {
@@ -44,20 +44,20 @@ export interface IngestOptions {
   clientAddress?: ClientAddress;
   /** ms since 1970; default: the machine's clock */
   now?: () => number;
-  /** default ANSWER_DEADLINE_MS */
-  answerDeadlineMs?: number;
+  /** default RESPONSE_DEADLINE_MS */
+  responseDeadlineMs?: number;
 }
 
 /** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
   const { config, producer, log, limits } = options;
-  const { budgets = budgetsOf(memoryOfProcess()), answerDeadlineMs = ANSWER_DEADLINE_MS } = options;
+  const { budgets = budgetsOf(memoryOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } = options;
   const { now = Date.now } = options;
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
-  const store = createStore({ producer, log, answerDeadlineMs });
+  const store = createStore({ producer, log, responseDeadlineMs });
   const intake = createRequestHandler({ sources, readBody: createBodyReader(), admission, store, now, makeId: uuidv7 });
   const app = createApp({ intake, sources, admission, log });
   const { host, port } = options;

@@ -35,7 +35,7 @@ export interface StoreParts {
   producer: BatchProducer;
   log: Log;
   /** from the end of the body to the response; clients are promised 5 s */
-  answerDeadlineMs: number;
+  responseDeadlineMs: number;
 }
 
 export function createStore(parts: StoreParts): Store {
@@ -55,7 +55,7 @@ export function createStore(parts: StoreParts): Store {
   };
   return async ({ messages, rejected, receivedSteadyMs }) => {
     // The check of an unknown key has used up part of the time.
-    const waitMs = parts.answerDeadlineMs - (performance.now() - receivedSteadyMs);
+    const waitMs = parts.responseDeadlineMs - (performance.now() - receivedSteadyMs);
     try {
       const writing = messages.length > 0 ? sendWithin(messages, waitMs) : undefined;
       await (rejected.length > 0 ? Promise.all([writing, storeRejected(rejected, waitMs)]) : writing);

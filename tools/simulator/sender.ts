@@ -84,7 +84,7 @@ export class SimulatedSender {
       const { status, retryAfterS } = answer;
       this.options.ended(exchange, status < 500 && status !== 429);
       const headers = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
-      exchange.done({ ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs });
+      exchange.done({ ok: true, response: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs });
     } else {
       this.options.ended(exchange, false);
       const refused = { code: 'connection' as const, phase: 'connect' as const, message: 'refused' };

@@ -29,7 +29,7 @@ export interface EndpointResponse {
 }
 
 export type SendResult = (
-  | { ok: true; answer: EndpointResponse }
+  | { ok: true; response: EndpointResponse }
   /**
    * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint
    */
@@ -38,7 +38,7 @@ export type SendResult = (
 
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
-const TOO_LONG = new Error('the answer is longer than what is kept');
+const TOO_LONG = new Error('the response is longer than the part that is kept');
 
 export type ExchangeClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
 
@@ -105,13 +105,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
       return;
     }
     this.#chunks.push(chunk.subarray(0, room));
-    this.#answered(true);
+    this.#responded(true);
     // The rest of the body is not needed: it is dropped with its connection.
     controller.abort(TOO_LONG);
   }
 
   onResponseEnd(): void {
-    this.#answered(false);
+    this.#responded(false);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -129,10 +129,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
     else this.socket?.destroy(TOO_LATE);
   }
 
-  #answered(truncated: boolean): void {
+  #responded(truncated: boolean): void {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    const answer: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
-    this.#end({ ok: true, answer, durationMs: this.#elapsed() }, !truncated);
+    const response: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
+    this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
   }
 
   #failed(error: UrlError): void {

@@ -48,15 +48,15 @@ export function judgeResponse(
     const kind = result.stoodStill ? 'withdrawn' : signal;
     return { attempt, classification, retryAfterMs: undefined, signal: { kind } };
   }
-  const { answer } = result;
-  const { status } = answer;
+  const { response } = result;
+  const { status } = response;
   const classification = classifyStatus(status);
-  const response = kept(answer, endpoint.secrets, context.keep);
-  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, status, response };
+  const stored = kept(response, endpoint.secrets, context.keep);
+  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, status, response: stored };
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
   }
-  const asked: string | string[] | undefined = answer.headers['retry-after'];
+  const asked: string | string[] | undefined = response.headers['retry-after'];
   const wait = retryAfterMs(status, typeof asked === 'string' ? asked : asked?.[0], context.nowMs);
   return { attempt, classification, retryAfterMs: wait, signal: statusSignal(status, wait) };
 }
@@ -75,15 +75,15 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
 }
 
 function kept(
-  answer: EndpointResponse,
+  response: EndpointResponse,
   secrets: readonly string[],
   keep: (bytes: number) => boolean,
 ): NonNullable<UrlAttempt['response']> {
-  const room = keep(answer.body.length);
+  const room = keep(response.body.length);
   return {
-    headers: keptHeaders(answer.headers, secrets),
-    body: room ? redact(answer.body.toString('utf8'), secrets, answer.truncated) : '',
-    truncated: answer.truncated || (!room && answer.body.length > 0),
+    headers: keptHeaders(response.headers, secrets),
+    body: room ? redact(response.body.toString('utf8'), secrets, response.truncated) : '',
+    truncated: response.truncated || (!room && response.body.length > 0),
   };
 }
 

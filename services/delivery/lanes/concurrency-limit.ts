@@ -30,7 +30,7 @@ export interface EndedRequest {
 const FIRST_GUESS_MS = 100;
 const SMOOTHING = 0.1;
 /** Responses that form the first estimate of the usual latency; a single one may include opening the connection. */
-const FIRST_ANSWERS = 20;
+const FIRST_RESPONSES = 20;
 /** Differences of this size are ignored: the stall clock is as coarse as its tick. */
 const SLACK_MS = 10;
 /** Multiples of the usual latency: the limit grows up to the first, and shrinks beyond the second. */
@@ -61,8 +61,8 @@ export class ConcurrencyLimit {
   /** the same, including the time that the clock left out */
   #mostMs = FIRST_GUESS_MS;
   #usualMs = FIRST_GUESS_MS;
-  #answers = 0;
-  #answeredAt = 0;
+  #responses = 0;
+  #respondedAt = 0;
   #shrunkAt = -Infinity;
 
   constructor(private readonly options: ConcurrencyOptions) {
@@ -177,15 +177,15 @@ export class ConcurrencyLimit {
    * would look slow.
    */
   #learn(signal: Signal, leastMs: number, stoodStillMs: number, now: number): void {
-    const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#answers) : SMOOTHING;
+    const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#responses) : SMOOTHING;
     this.#meanMs += weight * (leastMs - this.#meanMs);
     if (signal.kind !== 'ok') return;
     this.#mostMs += weight * (leastMs + stoodStillMs - this.#mostMs);
-    const first = this.#answers <= FIRST_ANSWERS;
+    const first = this.#responses <= FIRST_RESPONSES;
     const mayRise = this.#limit <= this.options.start && this.#meanMs > this.#usualMs;
     if (first) this.#usualMs = this.#mostMs;
     else if (this.#mostMs < this.#usualMs) this.#usualMs += SMOOTHING * (this.#mostMs - this.#usualMs);
-    else if (mayRise) this.#usualMs += Math.min(1, (now - this.#answeredAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
-    this.#answeredAt = now;
+    else if (mayRise) this.#usualMs += Math.min(1, (now - this.#respondedAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
+    this.#respondedAt = now;
   }
 }

@@ -177,7 +177,7 @@ function resultOf(said: ReturnType<Answers>): SendResult {
     return { ok: false, error: { code: 'timeout', phase: 'headers', message: 'late' }, durationMs: 5_000 };
   const { status, retryAfter } = typeof said === 'number' ? { status: said, retryAfter: undefined } : said;
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, answer: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
+  return { ok: true, response: { status, headers, body: Buffer.alloc(0), truncated: false }, durationMs: 1 };
 }
 
 function range(from: number, until: number): number[] {

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually';
 import { basic, gzipped, rawSocket, startTestIngest, type TestIngest } from './start';
 
 let ingest: TestIngest;
-beforeEach(async () => (ingest = await startTestIngest({ answerDeadlineMs: 300 })));
+beforeEach(async () => (ingest = await startTestIngest({ responseDeadlineMs: 300 })));
 afterEach(() => ingest.stop());
 
 const track = { type: 'track', userId: 'u', event: 'e', messageId: 'm' };

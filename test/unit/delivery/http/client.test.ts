@@ -44,7 +44,7 @@ function post(path: string): Promise<SendResult> {
 }
 
 test('sequential requests share one connection', async () => {
-  for (let i = 0; i < 5; i++) expect(await post('/')).toMatchObject({ ok: true, answer: { status: 200 } });
+  for (let i = 0; i < 5; i++) expect(await post('/')).toMatchObject({ ok: true, response: { status: 200 } });
   expect(opened).toBe(1);
 });
 
@@ -96,7 +96,7 @@ test('a connection that closes with its response is replaced, also for a request
 
 test('a response longer than the stored part is cut off with its connection', async () => {
   const result = await post('/long');
-  expect(result).toMatchObject({ ok: true, answer: { truncated: true } });
+  expect(result).toMatchObject({ ok: true, response: { truncated: true } });
   expect(await post('/')).toMatchObject({ ok: true });
   expect(opened).toBe(2);
 });
@@ -133,7 +133,7 @@ function standStill(ms: number): void {
 test('after a standstill of this process, a response that has arrived is read before deadlines apply', async () => {
   const answer = post('/');
   standStill(1_500);
-  expect(await answer).toMatchObject({ ok: true, answer: { status: 200 } });
+  expect(await answer).toMatchObject({ ok: true, response: { status: 200 } });
 });
 
 test('a deadline that passes during a standstill is marked as such', async () => {

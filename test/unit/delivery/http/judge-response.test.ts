@@ -8,9 +8,9 @@ const ENDPOINT = {
 };
 const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
 
-function answered(status: number, retryAfter?: string): SendResult {
+function responded(status: number, retryAfter?: string): SendResult {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { ok: true, answer: { status, headers, body: Buffer.from('x'), truncated: false }, durationMs: 3 };
+  return { ok: true, response: { status, headers, body: Buffer.from('x'), truncated: false }, durationMs: 3 };
 }
 
 describe('the signal of a result', () => {
@@ -30,7 +30,7 @@ describe('the signal of a result', () => {
     [500, '7', { kind: 'failed' }],
     [600, undefined, { kind: 'failed' }],
   ])('the signal of %d with Retry-After %s', (status, retryAfter, signal) => {
-    expect(judgeResponse(ENDPOINT, answered(status, retryAfter), CONTEXT).signal).toEqual(signal);
+    expect(judgeResponse(ENDPOINT, responded(status, retryAfter), CONTEXT).signal).toEqual(signal);
   });
 
   test.each<[UrlErrorCode, string]>([
@@ -60,8 +60,8 @@ describe('the stored part of a response', () => {
   const staticHeaders = ['Authorization', 'Bearer abc.def.ghi', 'X-Api-Key', 'key-0123', 'X-Short', 'a'];
   const secrets = secretTexts(path, [...staticHeaders, 'X-Login', `Basic ${btoa('jim:pa55word')}`]);
   const kept = (body: string, headers: Record<string, string> = {}, truncated = false) => {
-    const answer = { status: 301, headers, body: Buffer.from(body), truncated };
-    return judgeResponse({ ...ENDPOINT, secrets }, { ok: true, answer, durationMs: 3 }, CONTEXT).attempt.response!;
+    const response = { status: 301, headers, body: Buffer.from(body), truncated };
+    return judgeResponse({ ...ENDPOINT, secrets }, { ok: true, response, durationMs: 3 }, CONTEXT).attempt.response!;
   };
 
   test.each<[string, string, string]>([
