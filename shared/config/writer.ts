@@ -143,7 +143,9 @@ async function repairCompaction({ config, producer, log, now }: ConfigWriterOpti
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
     const at = now().toISOString();
-    const next = present?.data ? { ...present, version: present.version + 1, replaces: present.version, at } : undefined;
+    const next = present?.data
+      ? { ...present, version: present.version + 1, replaces: present.version, at }
+      : undefined;
     const record = next ? outRecord(key, next, { [WRITE_HEADER]: randomUUID() }) : tombstone(key);
     await withDeadline(WRITE_DEADLINE_MS, producer.send([record]));
     log.info({ key }, 'config.repaired');

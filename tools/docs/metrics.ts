@@ -1,4 +1,4 @@
-import { measureProcess } from '../../shared/telemetry/process';
+import { measureProcess } from '../../shared/telemetry/start';
 import { type Metric, metrics, type MetricInfo } from '../../shared/telemetry/metrics';
 import { prometheusName } from '../../shared/telemetry/prometheus';
 import { markdownTable } from '../bench/report/table';

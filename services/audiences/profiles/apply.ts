@@ -1,8 +1,7 @@
 import { count, type Counter, mergeCounters } from '../definitions/aggregates';
-import { isLate, profilesOrigin } from '../repartition/cursor';
+import { isLate, profilesOrigin, type Incoming, type ProfileEvent } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
 import { type ChangeSet } from './change-set';
-import { type Incoming, type ProfileEvent } from '../repartition/event';
 import { markedFull, mergeTraits, orNew, type Profile, dropIfEmpty, withTraits } from './profile';
 import { type ProfileSizeLimit } from './size-limits';
 

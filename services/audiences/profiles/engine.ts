@@ -1,10 +1,9 @@
 import { type JsonObject } from '../../../shared/model/message';
 import { type Application, applyRecord } from './apply';
 import { CountedCalls } from './counted-calls';
-import { admit } from '../repartition/cursor';
+import { admit, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
 import { ChangeSet, type ProfileReader, type Step } from './change-set';
-import { type Incoming } from '../repartition/event';
 import {
   counts,
   filled,

@@ -1,7 +1,7 @@
 import { type Phase } from '../../../shared/model/profile-records';
 import { AppError } from '../../../shared/service/errors';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
-import { BEGINNING, type Cursor } from '../repartition/cursor';
+import { BEGINNING, type Cursor } from '../repartition/event';
 import { type Definition, type Definitions } from '../definitions/compile';
 
 /**

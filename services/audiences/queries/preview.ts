@@ -1,10 +1,9 @@
 import { type JsonObject } from '../../../shared/model/message';
 import { type PreviewResult, type PreviewQuery, type SampleUser } from '../../../shared/model/profile-records';
-import { admit, BEGINNING, isLate } from '../repartition/cursor';
+import { admit, BEGINNING, isLate, type EventLog, type Incoming } from '../repartition/event';
 import { type Definition, Definitions, ofAudience } from '../definitions/compile';
 import { type ProfileReader } from '../profiles/change-set';
 import { Engine } from '../profiles/engine';
-import { type EventLog, type Incoming } from '../repartition/event';
 import { type PartitionState, NEW_PARTITION_STATE } from '../profiles/partition-state';
 import { type Profile, traitsOf } from '../profiles/profile';
 import { HashSample, SampledProfiles } from './sample';

@@ -13,15 +13,14 @@ import {
 import { newerFormat } from '../../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { messagesOrigin } from './cursor';
-import { encodeEvent, eventOf, isUser } from './event';
+import { messagesOrigin, encodeEvent, eventOf, isUser } from './event';
 
 /**
  * Copies each message to the partition of its user. `messages` are keyed by source and user, and a user has several
  * sources.
  *
  * Invariant: a record is done only when Kafka has acknowledged the records made of it, and the records made of one
- * partition are appended in its order. Readers can therefore recognise repetitions (cursor.ts).
+ * partition are appended in its order. Readers can therefore recognise repetitions (`admit`).
  */
 export interface RepartitionerOptions {
   config: Pick<ConfigReader, 'source'>;

@@ -8,15 +8,13 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
 import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
-import { type LeasedJob } from './leased-job';
+import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
 import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
-import { RateLimiter } from './rate-limiter';
-import { sentSinceCheckpoint } from './sent-since-checkpoint';
 import { knownOf } from './store';
 
 /**
  * Counts the records of a replay, then sends them. The position is saved after each chunk, so that another process can
- * continue there. Records sent after the last save are found in `attempts` (sent-since-checkpoint.ts).
+ * continue there. Records sent after the last save are found in `attempts` (`sentSinceCheckpoint`).
  */
 
 const READ_BYTES = 512 * 1024;
@@ -149,4 +147,26 @@ export class JobRun {
 
 function isPassing(error: unknown): boolean {
   return (error instanceof Problem && error.code === 'unavailable') || (error instanceof AppError && error.retriable);
+}
+
+/** Longest time until a waiting caller notices that it should stop. */
+const LOOK_MS = 100;
+
+/** Limits a rate by waiting. It does not make up for unused time. */
+export class RateLimiter {
+  #freeAt = 0;
+
+  /** @param steadyMs reads a monotonic clock, ms */
+  constructor(
+    private readonly perSecond: number,
+    private readonly steadyMs: () => number,
+  ) {}
+
+  /** @param goOn called every `LOOK_MS`, since the wait is long at a slow rate */
+  async take(count: number, goOn: () => boolean): Promise<void> {
+    for (let waitMs = this.#freeAt - this.steadyMs(); waitMs > 0 && goOn(); waitMs = this.#freeAt - this.steadyMs()) {
+      await sleep(Math.min(waitMs, LOOK_MS));
+    }
+    this.#freeAt = Math.max(this.#freeAt, this.steadyMs()) + (count * 1_000) / this.perSecond;
+  }
 }

@@ -185,7 +185,8 @@ export class ConcurrencyLimit {
     const mayRise = this.#limit <= this.options.start && this.#meanMs > this.#usualMs;
     if (first) this.#usualMs = this.#mostMs;
     else if (this.#mostMs < this.#usualMs) this.#usualMs += SMOOTHING * (this.#mostMs - this.#usualMs);
-    else if (mayRise) this.#usualMs += Math.min(1, (now - this.#respondedAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
+    else if (mayRise)
+      this.#usualMs += Math.min(1, (now - this.#respondedAt) / RISE_MS) * (this.#meanMs - this.#usualMs);
     this.#respondedAt = now;
   }
 }

@@ -8,10 +8,9 @@ import {
   type RequestFault,
 } from './parse-batch';
 import { type CallType, type Json, type Message } from '../../../shared/model/message';
-import { isCallFault, normalize, type Surroundings } from './normalize';
+import { isCallFault, normalize, type Surroundings, SharedObject } from './normalize';
 import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
 import { measureJson, type Shape } from './json-limits';
-import { SharedObject } from './shared-object';
 
 /**
  * Splits a request's body into messages and rejected calls. A bad call never costs its batch; a fault of the request as a

@@ -1,8 +1,13 @@
-import { messagesOrigin } from '../../../services/audiences/repartition/cursor';
+import {
+  messagesOrigin,
+  eventOf,
+  type Incoming,
+  type Origin,
+  type ProfileEvent,
+} from '../../../services/audiences/repartition/event';
 import { Definitions, type Definition } from '../../../services/audiences/definitions/compile';
 import { type Step } from '../../../services/audiences/profiles/change-set';
 import { Engine } from '../../../services/audiences/profiles/engine';
-import { eventOf, type Incoming, type Origin, type ProfileEvent } from '../../../services/audiences/repartition/event';
 import { type PartitionState, NEW_PARTITION_STATE } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { type Json, type Message } from '../../../shared/model/message';

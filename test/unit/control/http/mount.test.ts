@@ -1,6 +1,5 @@
-import { type Handlers, type HandlersOf } from '../../../../services/control/http/mount';
+import { type Handlers, type HandlersOf, findPath, isApi } from '../../../../services/control/http/mount';
 import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
-import { findPath, isApi } from '../../../../services/control/http/paths';
 
 it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
   const serve = () => ({ ingest: { url: null, port: 1 } });

@@ -1,4 +1,4 @@
-import { RateLimiter } from '../../../../services/control/replays/rate-limiter';
+import { RateLimiter } from '../../../../services/control/replays/job-run';
 
 test('a rate of 2 a second allows a record each 500 ms by the given clock', async () => {
   let nowMs = 0;

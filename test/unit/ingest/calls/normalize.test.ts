@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type JsonObject } from '../../../../shared/model/message';
-import { SharedObject } from '../../../../services/ingest/calls/shared-object';
+import { SharedObject } from '../../../../services/ingest/calls/normalize';
 
 const key = fc.oneof(fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', '"', '1', ''), fc.string());
 const object = fc
