@@ -10,7 +10,7 @@ const ANSWER_MS = 10_000;
 const SOURCE = 'Demo source';
 const DESTINATION = 'Demo receiver';
 
-type ControlAccess = Pick<LocalSystem, 'controlUrl' | 'adminToken'>;
+export type ControlAccess = Pick<LocalSystem, 'controlUrl' | 'adminToken'>;
 
 /** The calls of the demo, one of each type. */
 export const CALLS: Record<string, Record<string, unknown>> = {
@@ -31,9 +31,9 @@ export const CALLS: Record<string, Record<string, unknown>> = {
  * @throws AppError `cannot_start` if control refuses, or has no secret key for the source of the earlier demo
  */
 export async function demoSource(system: ControlAccess): Promise<{ id: string; writeKey: string }> {
-  const { data } = (await control(system, 'GET /sources', { query: { limit: 100 } })).data;
+  const { data } = (await askControl(system, 'GET /sources', { query: { limit: 100 } })).data;
   const found = data.find(({ name }) => name === SOURCE);
-  const { id, writeKey } = found ?? (await control(system, 'POST /sources', { body: { name: SOURCE } })).data;
+  const { id, writeKey } = found ?? (await askControl(system, 'POST /sources', { body: { name: SOURCE } })).data;
   if (writeKey === null) {
     throw new AppError('cannot_start', `The write key of the source "${SOURCE}" cannot be decrypted.`);
   }
@@ -48,14 +48,14 @@ export async function demoDestination(
   system: ControlAccess,
   wanted: { source: string; secret: string; urls: string[] },
 ): Promise<void> {
-  const { data } = (await control(system, 'GET /destinations', { query: { limit: 100 } })).data;
+  const { data } = (await askControl(system, 'GET /destinations', { query: { limit: 100 } })).data;
   for (const { id } of data.filter(({ name }) => name === DESTINATION)) {
-    await control(system, 'DELETE /destinations/{id}', { id });
+    await askControl(system, 'DELETE /destinations/{id}', { id });
   }
   const webhooks = wanted.urls.map((url) => ({ url, headers: { 'X-Demo': 'static header' } }));
   const fields = { name: DESTINATION, type: 'webhooks' as const, enabled: true };
   const body = { ...fields, sources: [wanted.source], webhooks, sharedSecret: wanted.secret };
-  await control(system, 'POST /destinations', { body });
+  await askControl(system, 'POST /destinations', { body });
 }
 
 /**
@@ -71,7 +71,8 @@ export async function sendCall(ingestUrl: string, writeKey: string, type: string
   if (!response.ok) throw refused(`POST ${url}`, response.status, await response.text());
 }
 
-async function control<N extends Name>(system: ControlAccess, name: N, input: Input<N>): Promise<Answer<N>> {
+/** @throws AppError if control refuses, with its reason */
+export async function askControl<N extends Name>(system: ControlAccess, name: N, input: Input<N>): Promise<Answer<N>> {
   const call = createClient({ base: `${system.controlUrl}/api/v1`, token: system.adminToken });
   try {
     return await call(name, { ...input, signal: AbortSignal.timeout(ANSWER_MS) });

@@ -35,14 +35,18 @@ export interface Receiver {
 const OLDEST_S = 300;
 
 /**
- * Starts the receiver on a free loopback port.
+ * Starts the receiver, on loopback by default.
  * @param refuse returns true to respond 503, as a customer in trouble would
  */
 export async function startReceiver(options: {
   secret: string;
   refuse: (receipt: Pick<Receipt, 'type' | 'attempt'>) => boolean;
   onReceipt: (receipt: Receipt) => void;
+  host?: string;
+  /** default: a free one */
+  port?: number;
 }): Promise<Receiver> {
+  const { host = '127.0.0.1' } = options;
   const seen = new Map<string, number>();
   const receive = (request: IncomingMessage, bytes: Buffer): number => {
     const { headers, url: path = '' } = request;
@@ -61,8 +65,9 @@ export async function startReceiver(options: {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => response.writeHead(receive(request, Buffer.concat(chunks))).end());
   });
-  const port = await listen(server, 0, '127.0.0.1');
-  return { url: (path) => `http://127.0.0.1:${String(port)}${path}`, close: () => server.close() };
+  const port = await listen(server, options.port ?? 0, host);
+  const at = `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+  return { url: (path) => `${at}${path}`, close: () => server.close() };
 }
 
 function checkSignatures(

@@ -2,8 +2,8 @@ import { AppError } from '../../shared/service/errors';
 
 /**
  * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `acls`,
- * `config backup|restore|reseal`. Each command loads only what it needs: a service in a container loads no
- * supervisor.
+ * `config backup|restore|reseal`, `service check`. Each command loads only what it needs: a service in a container
+ * loads no supervisor.
  */
 
 const USAGE =
@@ -21,6 +21,10 @@ async function main([command = '', ...args]: string[]): Promise<void> {
     }
     case 'service': {
       if (args[0] === 'config') return configure(args.slice(1));
+      if (args[0] === 'check') {
+        const { check } = await import('./check');
+        return check(args[1], process.env, (line) => process.stdout.write(`${line}\n`));
+      }
       const { runService } = await import('./run-service');
       return runService(args[0], process.env);
     }

@@ -1,3 +1,4 @@
+import { check } from '../../deploy/bin/check';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { openStorySystem, type StorySystem } from '../support/story-system';
@@ -219,4 +220,21 @@ test('static headers arrive unchanged, and none can replace a header that Waypos
   expect(answer.status).toBe(422);
   const named = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
   expect(named.sort()).toEqual(ours.map((name) => `#/webhooks/0/headers/${name}`).sort());
+});
+
+test.each([
+  ['arrives at an address in an allowed network', HOST, 'The call arrived once'],
+  ['is refused for the address of the check in any other network', '127.0.0.3', 'no allowed network contains it'],
+])('the check of an installation succeeds when its call %s, and deletes its entries', async (_, address, end) => {
+  const { system } = stage;
+  const lines: string[] = [];
+  const env = {
+    WAYPOST_INGEST_URL: system.ingestUrl,
+    WAYPOST_URL: system.controlUrl,
+    WAYPOST_TOKEN: system.adminToken,
+  };
+  await check(address, env, (line) => lines.push(line), 0);
+  expect(lines.at(-1)).toContain(end);
+  const left = await Promise.all(['/sources', '/destinations'].map((path) => system.control('GET', path)));
+  expect(JSON.stringify(left)).not.toContain('Check of the installation');
 });
