@@ -1,0 +1,266 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { SERVICES } from '../../../deploy/standalone/service-list';
+import { HELM, testWith } from '../../support/external-tools';
+import { CHART, type Manifest, render, REQUIRED } from '../../support/helm';
+
+/** Renders the chart with Helm: replicas, images, secrets, network policies, and refused values. */
+
+const story = (name: string, run: () => Promise<void>) => testWith(HELM, name, run, 30_000);
+
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/here/deployments';
+/** Delivery as it lives in the cluster. */
+const living = (replicas: number, annotations: Record<string, string> = {}) => ({
+  [`${DEPLOYMENTS}/waypost-delivery`]: {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'waypost-delivery', namespace: 'here', annotations },
+    spec: { replicas },
+  },
+});
+/** KEDA's definition of a ScaledObject, with the fields of its fallback. */
+const keda = (fallback: object) => {
+  const schema = { openAPIV3Schema: { properties: { spec: { properties: { fallback: { properties: fallback } } } } } };
+  return {
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scaledobjects.keda.sh': {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'scaledobjects.keda.sh' },
+      spec: { versions: [{ name: 'v1alpha1', schema }] },
+    },
+  };
+};
+const KEDA_2_17 = keda({ replicas: {}, behavior: { type: 'string' } });
+const autoscaled = (more: object = {}) => ({
+  ...REQUIRED,
+  services: { delivery: { autoscaling: { enabled: true, min: 3 }, ...more } },
+});
+const delivery = async (...args: Parameters<typeof render>) => (await render(...args)).one('Deployment', '-delivery');
+
+story('a deployment starts with the minimum of its autoscaling', async () => {
+  const { spec, metadata } = await delivery(autoscaled(), { cluster: KEDA_2_17 });
+  expect(spec.replicas).toBe(3);
+  expect(metadata.annotations).toEqual({ 'waypost/replicas': '2' });
+});
+
+story('switching autoscaling on keeps the processes that run', async () => {
+  const { spec } = await delivery(autoscaled(), { cluster: { ...KEDA_2_17, ...living(9) } });
+  expect(spec.replicas).toBe(9);
+});
+
+story('switching autoscaling on starts at least its minimum', async () => {
+  const { spec } = await delivery(autoscaled(), { cluster: { ...KEDA_2_17, ...living(1) } });
+  expect(spec.replicas).toBe(3);
+});
+
+story('switching autoscaling off keeps the processes that run, also in later upgrades', async () => {
+  const { spec, metadata } = await delivery(REQUIRED, { cluster: living(9, { 'waypost/replicas': '2' }) });
+  expect(spec.replicas).toBe(9);
+  expect(metadata.annotations).toEqual({ 'waypost/replicas': '2' });
+});
+
+story('changing replicas ends the number that autoscaling left', async () => {
+  const values = { ...REQUIRED, services: { delivery: { replicas: 4 } } };
+  const { spec, metadata } = await delivery(values, { cluster: living(9, { 'waypost/replicas': '2' }) });
+  expect(spec.replicas).toBe(4);
+  expect(metadata.annotations).toBeUndefined();
+});
+
+story('without autoscaling the value decides the number of processes', async () => {
+  expect((await delivery(REQUIRED, { cluster: living(9) })).spec.replicas).toBe(2);
+});
+
+const message = async (values: object, options?: Parameters<typeof render>[1]) =>
+  render(values, options).then(
+    () => 'rendered',
+    (error: unknown) => (error as Error).message,
+  );
+
+story('autoscaling without KEDA is refused', async () => {
+  expect(await message(autoscaled(), { cluster: living(2) })).toContain('needs KEDA 2.17 or newer');
+});
+
+story('autoscaling with a KEDA that has no fallback.behavior is refused unless checkKeda is false', async () => {
+  const cluster = keda({ replicas: {} });
+  expect(await message(autoscaled(), { cluster })).toContain('KEDA is older than 2.17');
+  expect(await message({ ...autoscaled(), autoscaling: { checkKeda: false } }, { cluster })).toBe('rendered');
+});
+
+story('a Kubernetes below 1.27 is refused', async () => {
+  expect(await message(REQUIRED, { flags: ['--kube-version=1.26.9'] })).toContain('>=1.27.0-0');
+  expect(await message(REQUIRED, { flags: ['--kube-version=1.27.0'] })).toBe('rendered');
+});
+
+const envOf = ({ spec }: Manifest): { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[] =>
+  (spec.template?.spec ?? spec).containers[0].env;
+const variable = (object: Manifest, name: string) => envOf(object).find((entry) => entry.name === name);
+const imageOf = ({ spec }: Manifest): string => (spec.template?.spec ?? spec).containers[0].image;
+
+story('a tag of one service leaves the others, and the labels of their pods, unchanged', async () => {
+  const values = { ...REQUIRED, image: { tag: '2.0.0' }, services: { router: { image: { tag: '1.0.0@sha256:ab' } } } };
+  const { objects, one } = await render(values);
+  const images = objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(imageOf);
+  expect(images.toSorted()).toEqual([...Array<string>(6).fill('waypost:2.0.0'), 'waypost:1.0.0@sha256:ab'].toSorted());
+  expect(imageOf(one('Deployment', '-router'))).toBe('waypost:1.0.0@sha256:ab');
+  const { labels } = one('Deployment', '-router').spec.template.metadata;
+  expect(labels['app.kubernetes.io/version']).toBe('1.0.0');
+  expect(labels).not.toHaveProperty('helm.sh/chart');
+});
+
+story('only the services that need a secret get it', async () => {
+  const values = { ...REQUIRED, database: { existingSecret: 'history' } };
+  const { objects } = await render(values);
+  const secrets = Object.fromEntries(
+    objects
+      .filter(({ kind }) => ['Deployment', 'Job', 'Pod'].includes(kind))
+      .map((object) => [
+        object.metadata.name,
+        envOf(object).flatMap(({ name, valueFrom }) => (valueFrom?.secretKeyRef ? [name] : [])),
+      ]),
+  );
+  expect(secrets).toEqual({
+    'waypost-ingest': [],
+    'waypost-router': [],
+    'waypost-delivery': ['WAYPOST_SECRET_KEY'],
+    'waypost-retry': [],
+    'waypost-audiences': [],
+    'waypost-control': ['WAYPOST_SECRET_KEY', 'WAYPOST_ADMIN_TOKEN', 'WAYPOST_DATABASE_URL'],
+    'waypost-topics': [],
+    'waypost-test': ['WAYPOST_TOKEN'],
+  });
+});
+
+story('with a database control has no volume, requires the address, and may have several processes', async () => {
+  const database = { existingSecret: 'history', key: 'uri' };
+  const { one, objects } = await render({ ...REQUIRED, database, services: { control: { replicas: 2 } } });
+  const control = one('Deployment', '-control');
+  expect(control.spec.replicas).toBe(2);
+  expect(control.spec.strategy.type).toBe('RollingUpdate');
+  expect(variable(control, 'WAYPOST_DATABASE_URL')!.valueFrom!.secretKeyRef).toEqual({ name: 'history', key: 'uri' });
+  expect(objects.filter(({ kind }) => kind === 'PersistentVolumeClaim')).toEqual([]);
+});
+
+story('the address of the database may stay in the secret of an earlier chart', async () => {
+  const control = (await render(REQUIRED)).one('Deployment', '-control');
+  const secretKeyRef = { name: 'waypost', key: 'database-url', optional: true };
+  expect(variable(control, 'WAYPOST_DATABASE_URL')!.valueFrom).toEqual({ secretKeyRef });
+});
+
+story('values without a place for the history are refused, unless they say that it may be lost', async () => {
+  const persistence = { enabled: false };
+  expect(await message({ ...REQUIRED, persistence })).toContain('the history of control has no place');
+  expect(await message({ ...REQUIRED, persistence: { ...persistence, ephemeral: true } })).toBe('rendered');
+  expect(await message({ ...REQUIRED, services: { control: { replicas: 2 } } })).toContain('database.existingSecret');
+});
+
+story('uninstalling keeps the claim of the history', async () => {
+  const claim = (await render(REQUIRED)).one('PersistentVolumeClaim');
+  expect(claim.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+});
+
+story(
+  'the topics job shows its log when it fails, takes its own settings, and ends before the timeout of Helm',
+  async () => {
+    const { one } = await render({ ...REQUIRED, topicsJob: { env: { WAYPOST_LOG_LEVEL: 'debug' } } });
+    const job = one('Job');
+    expect(job.metadata.annotations).toMatchObject({ 'helm.sh/hook-output-log-policy': 'hook-failed' });
+    expect(job.spec).toMatchObject({ backoffLimit: 1, activeDeadlineSeconds: 240 });
+    expect(variable(job, 'WAYPOST_LOG_LEVEL')!.value).toBe('debug');
+    expect(variable(one('Deployment', '-ingest'), 'WAYPOST_LOG_LEVEL')).toBeUndefined();
+  },
+);
+
+const egress = async (values: object, name = 'delivery') =>
+  (await render({ ...REQUIRED, ...values })).one('NetworkPolicy', `-${name}`).spec.egress as {
+    to?: object[];
+    ports?: { port: number | string; protocol: string }[];
+  }[];
+const namespace = (name: string) => [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }];
+const tcp = (...ports: number[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
+const anyPort = (rule: { ports?: object[] }) => rule.ports === undefined;
+
+story('the network policies name the brokers of this cluster by their namespace and port', async () => {
+  const brokers = ['a.pods.streams.svc.cluster.local:9092', 'kafka:9094'];
+  for (const name of [...SERVICES, 'topics']) {
+    expect(await egress({ kafka: { brokers } }, name)).toContainEqual({
+      to: [...namespace('streams'), ...namespace('here')],
+      ports: tcp(9092, 9094),
+    });
+  }
+});
+
+story('brokers outside of the cluster need networkPolicy.kafka.to', async () => {
+  const kafka = { brokers: ['b-1.example.com:9098', '[fd00::1]:9092'] };
+  expect(await message({ ...REQUIRED, kafka })).toContain('networkPolicy.kafka.to is empty');
+  const to = [{ ipBlock: { cidr: '10.20.0.0/16' } }];
+  expect(await egress({ kafka, networkPolicy: { kafka: { to } } })).toContainEqual({ to, ports: tcp(9098, 9092) });
+  expect(await message({ ...REQUIRED, kafka, networkPolicy: { enabled: false } })).toBe('rendered');
+});
+
+story('no rule of delivery opens a private network, except an allowed one at its ports', async () => {
+  const isAnywhere = (rule: { to?: object[] }) => rule.to === undefined || JSON.stringify(rule.to).includes('{}');
+  expect((await egress({})).filter(isAnywhere)).toEqual([]);
+  const allowed = { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }] };
+  expect(await egress({ allowedNetworks: ['10.1.0.0/16'] })).toContainEqual(allowed);
+  const limited = { allowedNetworks: ['10.1.0.0/16'], networkPolicy: { allowedNetworksPorts: [443, 8443] } };
+  const rules = await egress(limited);
+  expect(rules).toContainEqual({ ...allowed, ports: tcp(443, 8443) });
+  expect(rules.filter(anyPort)).toHaveLength(1);
+});
+
+story('the port of the collector follows from its address', async () => {
+  const at = (otlpEndpoint: string) => egress({ telemetry: { otlpEndpoint } }, 'router');
+  expect(await at('http://otel.watch.svc:4317')).toContainEqual({ to: namespace('watch'), ports: tcp(4317) });
+  expect(await at('https://otel.watch.svc/v1')).toContainEqual({ to: namespace('watch'), ports: tcp(443) });
+  expect(await at('http://otel')).toContainEqual({ to: namespace('here'), ports: tcp(80) });
+  const outside = { ...REQUIRED, telemetry: { otlpEndpoint: 'https://otel.example.com' } };
+  expect(await message(outside)).toContain('networkPolicy.otlp.to is empty');
+});
+
+story('delivery reaches the name servers of WAYPOST_DNS_SERVERS at their ports', async () => {
+  const rules = await egress({ settings: { WAYPOST_DNS_SERVERS: '10.0.0.2, 10.0.0.3:5300,[fd00::2]:5353,fd00::3' } });
+  const server = (cidr: string, port: number) => ({
+    to: [{ ipBlock: { cidr } }],
+    ports: [
+      { port, protocol: 'UDP' },
+      { port, protocol: 'TCP' },
+    ],
+  });
+  for (const rule of [
+    server('10.0.0.2/32', 53),
+    server('10.0.0.3/32', 5300),
+    server('fd00::2/128', 5353),
+    server('fd00::3/128', 53),
+  ]) {
+    expect(rules).toContainEqual(rule);
+  }
+});
+
+story('only pods of the namespace reach control, unless the values name others', async () => {
+  const from = async (networkPolicy: object) =>
+    (await render({ ...REQUIRED, networkPolicy })).one('NetworkPolicy', '-control').spec.ingress[1].from as object[];
+  const test = { podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'test' }) } };
+  expect(await from({})).toEqual([{ podSelector: {} }, test]);
+  const gateway = { namespaceSelector: { matchLabels: { gateway: 'true' } } };
+  expect(await from({ controlFrom: [gateway] })).toEqual([gateway, test]);
+});
+
+story('the policy of the topics job exists before the job', async () => {
+  const { one } = await render(REQUIRED);
+  const [policy, job] = [one('NetworkPolicy', '-topics'), one('Job')];
+  expect(policy.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'pre-install,pre-upgrade' });
+  expect(Number(policy.metadata.annotations!['helm.sh/hook-weight'])).toBeLessThan(0);
+  expect(job.spec.template.metadata.labels).toMatchObject(policy.spec.podSelector.matchLabels);
+});
+
+story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
+  const small = parse(readFileSync(join(CHART, 'values-small.yaml'), 'utf8')) as { kafka: object };
+  const { objects } = await render({ ...REQUIRED, ...small, kafka: { ...small.kafka, ...REQUIRED.kafka } });
+  const deployments = objects.filter(({ kind }) => kind === 'Deployment');
+  expect(deployments.map(({ spec }) => spec.replicas)).toEqual(SERVICES.map(() => 1));
+  const requests = deployments.map(({ spec }) => spec.template.spec.containers[0].resources.requests);
+  const sum = (name: string) => requests.reduce((total: number, { [name]: value }) => total + parseInt(value), 0);
+  expect(sum('cpu')).toBeLessThan(500);
+  expect(sum('memory')).toBeLessThan(1536);
+});
