@@ -22,7 +22,7 @@ import { storedPorts } from './stored-ports';
  * broker's folder. The container has that name too, so that two brokers never run on one volume.
  */
 
-const IMAGE = 'apache/kafka:4.1.2';
+const IMAGE = 'apache/kafka:4.3.1';
 /** Folders of the image. */
 const RECORDS = '/var/lib/kafka/data';
 const JARS = '/opt/kafka/libs';

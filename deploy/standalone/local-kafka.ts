@@ -44,7 +44,7 @@ export async function localKafka(options: {
     await waitForGiven(settings);
     return { brokers: settings.KAFKA_BROKERS, embedded: false };
   }
-  const launch = await find((text) => output.say(`  ${text} …`));
+  const launch = await find((text) => output.say(`  ${text} …`), settings);
   stopping.throwIfAborted();
   const dir = join(settings.WAYPOST_DATA_DIR, 'kafka');
   return new Promise<LocalKafka>((resolve, reject) => {

@@ -150,6 +150,13 @@ const table = {
       error: 'must be trace, debug, info, warn, error, fatal or silent',
     })
     .default('info'),
+  WAYPOST_KAFKA: z.enum(['java', 'container'], { error: 'must be java or container' }).optional(),
+  WAYPOST_OFFLINE: flag.default(false),
+  WAYPOST_MAVEN_MIRROR: z
+    // The message never repeats the value, because it may hold a password.
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://mirror.example.com/maven' })
+    .transform((url) => `${url.replace(/\/+$/, '')}/`)
+    .optional(),
 };
 
 export const settingsSchema = z.object(table);

@@ -173,9 +173,9 @@ describe('a refused start prints one sentence about', () => {
     for (const name of ['WAYPOST_TIMEOUT', 'WAYPOST_PARTITIONS', 'WAYPOST_PORT']) expect(text).toContain(name);
   });
 
-  test('a missing Java and Docker', async () => {
-    const text = await refusal(startReal({ PATH: '/nowhere', JAVA_HOME: '', DOCKER_HOST: 'unix:///nowhere.sock' }));
-    expect(text.trim()).toMatch(/^There is no Kafka to use: .*Install Java 17 .*\.$/);
+  test('a missing container engine', async () => {
+    const text = await refusal(startReal({ WAYPOST_KAFKA: 'container', DOCKER_HOST: 'unix:///nowhere.sock' }));
+    expect(text.trim()).toMatch(/^No container engine answers \(Docker or podman\): .*\.$/);
   });
 
   test('an unreachable broker', async () => {

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { join } from 'node:path';
-import { findJava } from '../../deploy/standalone/java';
-import { ROOT } from '../../shared/service/repo-root';
+import { kafkaVersion, readJarList } from '../../deploy/standalone/jar-list';
+import { findJavaKafka } from '../../deploy/standalone/kafka-source';
 import { clockMs } from '../harness/timing';
 import { type Options, readOptions } from './options';
 import { duration, Progress } from './progress';
@@ -69,21 +68,15 @@ async function describeMachine(): Promise<Machine> {
     system: `${platform()} ${release()} ${arch()}`,
     node: process.version,
     java: await javaVersion(),
-    kafka: kafkaVersion(),
+    kafka: kafkaVersion(readJarList()),
   };
 }
 
 async function javaVersion(): Promise<string> {
-  const java = await findJava();
+  const { java } = await findJavaKafka(() => undefined).catch(() => ({ java: undefined }));
   if (java === undefined) return 'in a container';
   // `java -version` prints to stderr, `--version` to stdout.
   return execFileSync(java, ['--version'], { encoding: 'utf8' }).split('\n', 1)[0] ?? 'unknown';
-}
-
-/** Returns the pinned version of the embedded broker's jars. */
-function kafkaVersion(): string {
-  const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
-  return /<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>([^<]+)</.exec(pom)?.[1] ?? 'unknown';
 }
 
 main().then(

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { kafkaJars } from '../../deploy/standalone/kafka-jars';
-import { findJava, HOW_TO_GET_KAFKA } from '../../deploy/standalone/java';
+import { findJavaKafka } from '../../deploy/standalone/kafka-source';
 import {
   brokerProperties,
   javaArguments,
@@ -51,9 +50,7 @@ const run = promisify(execFile);
 
 /** Formats the folders and starts all nodes. */
 export async function startCluster(dir: string, size: number): Promise<Cluster> {
-  const java = await findJava();
-  if (java === undefined) throw new Error(`A cluster needs Java. ${HOW_TO_GET_KAFKA}`);
-  const jars = await kafkaJars((text) => process.stderr.write(`chaos: ${text}\n`));
+  const { java, jars } = await findJavaKafka((text) => process.stderr.write(`chaos: ${text}\n`));
   const free = await freePorts(2 * size);
   const ports = Array.from({ length: size }, (_, i) => ({
     broker: free[2 * i] ?? 0,

@@ -106,6 +106,18 @@ const ALL_SERVICES = {
   WAYPOST_LOG_LEVEL: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.',
 } satisfies Meanings;
 
+const STANDALONE = {
+  WAYPOST_KAFKA: {
+    text: '`java`: run the embedded Kafka on Java, never in a container. `container`: run it in a container.',
+    default: 'Java, otherwise a container',
+  },
+  WAYPOST_OFFLINE: 'Download nothing at the first start: neither the jars of Kafka nor a Java runtime.',
+  WAYPOST_MAVEN_MIRROR: {
+    text: 'Maven repository for the jars of Kafka: `https://user:password@host/path`. Maven itself is then not used.',
+    default: 'the mirrors that Maven knows, otherwise Maven Central',
+  },
+} satisfies Meanings;
+
 const GROUPS = {
   Kafka: KAFKA,
   'Addresses and ports': NETWORK,
@@ -113,10 +125,11 @@ const GROUPS = {
   Delivery: DELIVERY,
   'Control and secrets': CONTROL,
   'Every service': ALL_SERVICES,
+  'The embedded Kafka of `npm start`': STANDALONE,
 };
 
 /** Fails to compile if a setting has no meaning. */
-({ ...KAFKA, ...NETWORK, ...INGEST, ...DELIVERY, ...CONTROL, ...ALL_SERVICES }) satisfies Record<
+({ ...KAFKA, ...NETWORK, ...INGEST, ...DELIVERY, ...CONTROL, ...ALL_SERVICES, ...STANDALONE }) satisfies Record<
   keyof Settings,
   string | Meaning
 >;

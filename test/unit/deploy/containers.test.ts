@@ -1,3 +1,4 @@
+import { kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
@@ -108,7 +109,7 @@ function stage(name: string): string {
 }
 
 test('all files name the same version of Kafka', () => {
-  const jars = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)/.exec(read('deploy/kafka/pom.xml'))![1]!;
-  expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${jars}\n`);
-  expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${jars}'`);
+  const version = kafkaVersion(readJarList());
+  expect(read('docker-compose.yml')).toContain(`image: apache/kafka:${version}@sha256:`);
+  expect(read('deploy/standalone/container.ts')).toContain(`'apache/kafka:${version}`);
 });

@@ -1,0 +1,26 @@
+/** Reports the progress of a download: a line at its start, and one every few seconds while it is slow. */
+
+const STEP_MS = 3_000;
+
+/** Receives texts for people: the slow steps of a start. */
+export type Note = (text: string) => void;
+
+/** Formats a number of bytes: "43 MB". */
+export const megabytes = (bytes: number): string => `${String(Math.ceil(bytes / 1e6))} MB`;
+
+/**
+ * Returns a function that receives the number of bytes that have arrived so far.
+ * @param now the time in ms
+ */
+export function createProgress(
+  options: { what: string; bytes: number; note: Note },
+  now = () => Date.now(),
+): (arrived: number) => void {
+  const { what, bytes, note } = options;
+  let last = now();
+  return (arrived) => {
+    if (now() - last < STEP_MS) return;
+    last = now();
+    note(`${what}: ${String(Math.floor(arrived / 1e6))} of ${megabytes(bytes)}`);
+  };
+}

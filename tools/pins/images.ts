@@ -1,0 +1,58 @@
+/** Finds and replaces the pinned container images in the text of a file. */
+
+/** An image that is pinned by its digest. */
+export interface PinnedImage {
+  /** name and tag: `node:24-slim` */
+  tag: string;
+  digest: string;
+}
+
+const PINNED = /(?<tag>[a-z0-9][\w./-]*:[\w.-]+)@(?<digest>sha256:[0-9a-f]{64})/g;
+/** A comment above an image that says where its digest comes from. */
+const ORIGIN = /^(?<start>\s*# pin: ).*$/;
+
+/** Returns the pinned images of a text, in order. */
+export function pinnedImages(text: string): PinnedImage[] {
+  return [...text.matchAll(PINNED)].map(({ groups }) => ({
+    tag: groups?.tag ?? '',
+    digest: groups?.digest ?? '',
+  }));
+}
+
+/**
+ * Returns the text with other digests, and with their origin in the comments above them.
+ * @param digests by tag; images that are not in it stay
+ */
+export function repin(text: string, digests: ReadonlyMap<string, string>, origin: string): string {
+  const lines = text.split('\n');
+  for (const [i, line] of lines.entries()) {
+    const known = pinnedImages(line).filter(({ tag }) => digests.has(tag));
+    if (known.length === 0) continue;
+    lines[i] = line.replace(PINNED, (pinned, tag: string) => {
+      const digest = digests.get(tag);
+      return digest === undefined ? pinned : `${tag}@${digest}`;
+    });
+    const above = lines[i - 1];
+    if (above !== undefined) lines[i - 1] = above.replace(ORIGIN, `$<start>${origin}`);
+  }
+  return lines.join('\n');
+}
+
+/** Platforms of the released image. */
+const PLATFORMS = ['linux/amd64', 'linux/arm64'];
+
+/** Returns the platforms that a manifest lacks. A manifest of one platform lists none. */
+export function missingPlatforms(manifest: unknown): string[] {
+  const listed = isRecord(manifest) && Array.isArray(manifest.manifests) ? manifest.manifests : [];
+  const there = new Set(
+    listed.map((entry: unknown) => {
+      const platform = isRecord(entry) && isRecord(entry.platform) ? entry.platform : {};
+      return `${String(platform.os)}/${String(platform.architecture)}`;
+    }),
+  );
+  return PLATFORMS.filter((platform) => !there.has(platform));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

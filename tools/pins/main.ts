@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JAR_LIST } from '../../deploy/standalone/jar-list';
+import { ROOT } from '../../shared/service/repo-root';
+import { missingPlatforms, pinnedImages, repin } from './images';
+import { jarList } from './jars';
+
+/**
+ * Keeps what is pinned outside package-lock.json:
+ *
+ *     npm run pins -- images            writes the digest that each tag has now (needs docker)
+ *     npm run pins -- images --check    pulls each image by its digest, and fails if one does not pull
+ *     npm run pins -- jars              writes the list of the broker's jars from pom.xml (needs Maven)
+ */
+
+const FILES = [
+  'Dockerfile',
+  'docker-compose.yml',
+  'deploy/helm/waypost/values.yaml',
+  '.github/workflows/containers.yml',
+];
+const USAGE = 'Usage: npm run pins -- images [--check] | jars';
+
+const docker = (...args: string[]) =>
+  execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+/** Every pinned image of the repository, once. */
+function allImages(): string[] {
+  const found = FILES.flatMap((file) => pinnedImages(readFileSync(join(ROOT, file), 'utf8')));
+  return [...new Set(found.map(({ tag, digest }) => `${tag}@${digest}`))];
+}
+
+function updateImages(): void {
+  const digests = new Map<string, string>();
+  for (const image of allImages()) {
+    const [tag = ''] = image.split('@');
+    const digest = docker('buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}').trim();
+    digests.set(tag, digest);
+    console.log(`${tag}@${digest}${image.endsWith(digest) ? '' : ' (changed)'}`);
+  }
+  const origin = `resolved on ${new Date().toISOString().slice(0, 10)}`;
+  for (const file of FILES) {
+    const path = join(ROOT, file);
+    writeFileSync(path, repin(readFileSync(path, 'utf8'), digests, origin));
+  }
+}
+
+/** @returns the images that cannot be used */
+function checkImages(): string[] {
+  return allImages().filter((image) => {
+    try {
+      const missing = missingPlatforms(JSON.parse(docker('buildx', 'imagetools', 'inspect', '--raw', image)));
+      if (missing.length > 0) throw new Error(`it has no ${missing.join(', ')}`);
+      docker('pull', '--quiet', image);
+      console.log(`pulled ${image}`);
+      return false;
+    } catch (error) {
+      console.error(`${image}: ${error instanceof Error ? error.message : String(error)}`);
+      return true;
+    }
+  });
+}
+
+async function main([what, option]: string[]): Promise<number> {
+  if (what === 'jars') {
+    writeFileSync(JAR_LIST, await jarList(join(ROOT, 'deploy', 'kafka', 'pom.xml')));
+    return 0;
+  }
+  if (what !== 'images') {
+    console.error(USAGE);
+    return 1;
+  }
+  if (option === '--check') return checkImages().length === 0 ? 0 : 1;
+  updateImages();
+  return 0;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  },
+);
