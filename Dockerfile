@@ -2,8 +2,9 @@
 
 # One image for every service: `docker run waypost delivery`. It contains no Java, because Kafka runs elsewhere. The
 # target `standalone` is the whole system with its own Kafka.
-# Tests and benchmarks ran on this version of Node; 20.18 to 24 work.
-ARG NODE_IMAGE=node:20.20.2-bookworm-slim
+# Node 24 on Debian 13; 20.19 to 26 work. `npm run pins` resolves the digest of the tag again.
+# pin: from `Dockerfile` of enzovalley9/agile-project-ui, not pulled yet
+ARG NODE_IMAGE=node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -15,7 +16,7 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The binary of LMDB is the only optional package that services need; the others serve the embedded Kafka of `npm start`.
+# The binary of LMDB is the only optional package that services need.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts && \
     npm install --no-save --omit=dev --omit=optional --ignore-scripts \
       "@lmdb/lmdb-linux-$(node -p process.arch)@$(node -p "JSON.parse(require('fs').readFileSync('node_modules/lmdb/package.json')).version")"
