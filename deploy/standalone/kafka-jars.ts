@@ -99,7 +99,7 @@ async function bring({ settings, note, place, unfinished }: Work): Promise<void>
 }
 
 async function downloadAll(jars: Jar[], { settings, note, place, unfinished }: Work): Promise<void> {
-  const { default: artifactUrl } = await import('mvn-artifact-url');
+  const artifactUrl = await loadArtifactUrl();
   const connections = createConnections();
   const progress = createProgress({ what: 'Apache Kafka', bytes: bytesOf(jars), note });
   let arrived = 0;
@@ -122,6 +122,21 @@ async function downloadAll(jars: Jar[], { settings, note, place, unfinished }: W
     waiting.length = 0;
     await connections.destroy();
   }
+}
+
+/** Returns the address of a jar in a repository, by default Maven Central. */
+type ArtifactUrl = (jar: Jar, repository?: string) => Promise<string>;
+const ARTIFACT_URL: string = 'mvn-artifact-url';
+
+/** Loads the package only here. It is a development dependency: an installation without those does not have it. */
+async function loadArtifactUrl(): Promise<ArtifactUrl> {
+  const loaded: unknown = await import(ARTIFACT_URL).catch((error: unknown) => {
+    const remedy = 'run npm ci, install Maven, or copy deploy/kafka/target from a machine that has it.';
+    throw new AppError('cannot_start', `The package ${ARTIFACT_URL} is not installed: ${remedy}`, false, {
+      cause: error,
+    });
+  });
+  return (loaded as { default: ArtifactUrl }).default;
 }
 
 /** Returns the jars that the folder does not have with the right content. */
