@@ -3,9 +3,10 @@ import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
+import { patchReplicaChoice } from './nearest-replica';
 
 /**
- * Changes kafkajs in three places. The version of kafkajs is pinned, and tests compare both codecs.
+ * Changes kafkajs in four places. The version of kafkajs is pinned, and tests compare both codecs.
  *
  * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits in kafkajs's lookup of
  * requests, and changes nothing else (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce
@@ -17,6 +18,8 @@ import { CompactingMap } from '../../service/compacting-map';
  *
  * The queue also has a Map of requests in flight, which keeps past requests with their records and answers until a full
  * garbage collection (compacting-map.ts).
+ *
+ * A consumer that reads from the nearest replica returns to the leader where it must (nearest-replica.ts).
  */
 
 interface Protocol<In> {
@@ -99,6 +102,7 @@ export function patchKafkajs(): void {
   patched = true;
   replaceFetches();
   patchRequestQueues();
+  patchReplicaChoice();
 }
 
 /** Installs the codec, and the throttle of fetches. */
