@@ -1,16 +1,16 @@
 import { loadSettings, requireBrokers } from '../../shared/service/settings';
-import { grantCommands, grantsOf } from '../kafka/acls';
+import { grantScript, grantsOf } from '../kafka/acls';
+
+/** The prefix of the users' names, unless another is given. */
+export const USER_PREFIX = 'waypost-';
 
 /**
- * `npm run acls [-- USER]`: prints the commands that grant each service the access it needs, and no more. It changes
- * nothing, because no service of Waypost may change ACLs.
- * @param user prefix of the principals' names (default `waypost-`)
+ * `npm run acls [-- USER]`: prints a shell script that grants each service the access it needs, and no more. It changes
+ * nothing: `service topics --acls` does.
+ * @param user prefix of the principals' names
  */
 export function printGrants(user: string | undefined, env: NodeJS.ProcessEnv): void {
   const settings = loadSettings(env);
-  const commands = grantCommands(
-    grantsOf(settings.WAYPOST_TOPIC_PREFIX, user ?? 'waypost-'),
-    requireBrokers(settings).join(),
-  );
-  process.stdout.write(`${commands.join('\n')}\n`);
+  const grants = grantsOf(settings.WAYPOST_TOPIC_PREFIX, user ?? USER_PREFIX);
+  process.stdout.write(grantScript(grants, requireBrokers(settings).join()));
 }

@@ -26,7 +26,7 @@ async function main([command = '', ...args]: string[]): Promise<void> {
         return check(args[1], process.env, (line) => process.stdout.write(`${line}\n`));
       }
       const { runService } = await import('./run-service');
-      return runService(args[0], process.env);
+      return runService(args, process.env);
     }
     case 'acls': {
       const { printGrants } = await import('./acls');

@@ -23,10 +23,10 @@ const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
  * Becomes the service, which takes over signals, title and exit code.
  * @throws AppError `cannot_start` for an unknown name, `bad_settings` with every mistake
  */
-export async function runService(name: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
+export async function runService([name, ...options]: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (name === 'topics') {
     const { makeTopics } = await import('./topics');
-    return makeTopics(env);
+    return makeTopics(options, env);
   }
   if (!isService(name)) {
     const given = name === undefined ? 'No service was named' : `There is no service "${name}"`;

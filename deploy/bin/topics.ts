@@ -1,16 +1,54 @@
+import { parseArgs } from 'node:util';
+import { createAcls, createScramUsers } from '../../shared/kafka/acls';
 import { connectKafka } from '../../shared/kafka/client';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { grantsOf, userNames } from '../kafka/acls';
+import { USER_PREFIX } from './acls';
+import { passwordsOf } from './user-passwords';
 
 /**
  * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, and ends.
  * Every service does so at its start; if ACLs forbid services to create topics, run this first.
+ *
+ * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this file. Both need an
+ * administrator of the cluster, and no service may be one.
  * @throws AppError `cannot_start` if it cannot create them
  */
-export async function makeTopics(env: NodeJS.ProcessEnv): Promise<void> {
+export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const options = optionsOf(args);
   const settings = loadSettings(env);
   const log = createLog('topics', settings.WAYPOST_LOG_LEVEL);
   const kafka = await connectKafka(settings, { clientId: 'topics', log });
   log.info({ topics: await kafka.listTopics() }, 'topics.checked');
   await kafka.close();
+  const user = options['user-prefix'];
+  if (options.acls) {
+    const grants = grantsOf(settings.WAYPOST_TOPIC_PREFIX, user);
+    await createAcls(settings, grants);
+    log.info({ grants: grants.length, users: userNames(user) }, 'acls.created');
+  }
+  if (options['scram-users'] !== undefined) {
+    const { passwords, generated } = passwordsOf(options['scram-users'], userNames(user));
+    await createScramUsers(settings, passwords);
+    log.info({ users: [...passwords.keys()], generated, file: options['scram-users'] }, 'users.created');
+  }
+}
+
+function optionsOf(args: string[]) {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        acls: { type: 'boolean', default: false },
+        'user-prefix': { type: 'string', default: USER_PREFIX },
+        'scram-users': { type: 'string' },
+      },
+    });
+    return values;
+  } catch (error) {
+    const usage = 'npm run service -- topics [--acls] [--scram-users FILE] [--user-prefix waypost-]';
+    throw new AppError('cannot_start', `${messageOf(error)}\nUsage: ${usage}`);
+  }
 }

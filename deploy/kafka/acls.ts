@@ -14,24 +14,14 @@ import {
   TIER_PREFIX,
   WEBHOOKS,
 } from '../../shared/kafka/topics';
-import { type ServiceName } from '../standalone/service-list';
+import { type Grant } from '../../shared/kafka/acls';
+import { SERVICES, type ServiceName } from '../standalone/service-list';
 
 /**
  * The access of each service in a Kafka with ACLs: one principal for each service, with no more than it needs. An
  * attacker in ingest, which faces the internet, can read no delivery; an attacker in delivery can change no
  * destination.
  */
-
-type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs';
-
-/** One grant of Kafka. A prefixed name covers every name that begins with it. */
-export interface Grant {
-  principal: string;
-  resource: 'topic' | 'group';
-  name: string;
-  prefixed: boolean;
-  operations: Operation[];
-}
 
 /** The prefix of the tiers covers all of them, also future ones. */
 const TOPICS = [
@@ -75,7 +65,7 @@ export function grantsOf(prefix: string, user: string): Grant[] {
   const services = Object.entries(NEEDS).flatMap(([service, { reads, writes }]) => {
     const principal = `User:${user}${service}`;
     const topics = TOPICS.map((topic): Grant => {
-      const may: Operation[] = [];
+      const may: Grant['operations'] = [];
       if (reads.includes(topic)) may.push('Read');
       if (writes.includes(topic)) may.push('Write');
       // At its start each service checks that all topics exist with the right settings.
@@ -93,22 +83,42 @@ export function grantsOf(prefix: string, user: string): Grant[] {
   ];
 }
 
-function topicGrant(principal: string, name: string, operations: Operation[]): Grant {
+function topicGrant(principal: string, name: string, operations: Grant['operations']): Grant {
   return { principal, resource: 'topic', name, prefixed: name.endsWith(TIER_PREFIX), operations };
 }
 
+/** Returns the names of the users: one for each service, and one that creates the topics. */
+export function userNames(user: string): string[] {
+  return [...SERVICES, 'topics'].map((name) => user + name);
+}
+
 /**
- * Returns the commands that create the grants, for the `kafka-acls.sh` of any Kafka.
+ * Returns a shell script that creates the grants, with the `kafka-acls.sh` of any Kafka. One command covers all topics on
+ * which a principal has the same rights, because each command starts a JVM.
  * @param servers KAFKA_BROKERS
  */
-export function grantCommands(grants: Grant[], servers: string): string[] {
-  return grants.map(({ principal, resource, name, prefixed, operations }) =>
-    [
-      `kafka-acls.sh --bootstrap-server ${servers} --command-config admin.properties --add`,
-      `--allow-principal ${principal}`,
-      ...operations.map((operation) => `--operation ${operation}`),
-      `--${resource} ${name}`,
-      ...(prefixed ? ['--resource-pattern-type prefixed'] : []),
-    ].join(' '),
-  );
+export function grantScript(grants: readonly Grant[], servers: string): string {
+  const lines = new Map<string, string[]>();
+  for (const { principal, resource, name, prefixed, operations } of grants) {
+    const may = operations.map((operation) => `--operation ${operation}`).join(' ');
+    const pattern = prefixed ? ' --resource-pattern-type prefixed' : '';
+    const line = `acl --allow-principal ${principal} ${may}${pattern}`;
+    lines.set(line, [...(lines.get(line) ?? []), `--${resource} ${name}`]);
+  }
+  const commands = [...lines].map(([line, names]) => [line, ...names].join(' '));
+  return `${HEADER}
+acl() { kafka-acls.sh --bootstrap-server ${servers} \${COMMAND_CONFIG:+--command-config "$COMMAND_CONFIG"} --add "$@"; }
+${commands.join('\n')}
+`;
 }
+
+const HEADER = `#!/bin/sh
+# Grants each service of Waypost the access that it needs. Run it with Kafka's bin folder in PATH, as a user that may
+# alter the cluster. If Kafka asks for a login, COMMAND_CONFIG names the file with it, such as admin.properties:
+#   security.protocol=SASL_SSL
+#   sasl.mechanism=SCRAM-SHA-512
+#   sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="...";
+# Each user that does not exist yet is made by
+#   kafka-configs.sh --bootstrap-server ... --alter --entity-type users --entity-name NAME --add-config 'SCRAM-SHA-512=[password=...]'
+# \`npm run service -- topics --acls --scram-users FILE\` makes topics, grants and users in one go.
+set -e`;
