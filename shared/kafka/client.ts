@@ -5,12 +5,10 @@ import {
   type KafkaConfig,
   type logCreator,
   logLevel,
-  type SASLOptions,
 } from 'kafkajs';
-import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
-import { kafkaAddress } from './connection';
+import { connectAdmin, kafkaAddress } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
 import { patchKafkajs } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
@@ -52,8 +50,9 @@ const BATCH_FETCH_BYTES = 64 * 1024;
  */
 export async function connectKafka(settings: Settings, options: { clientId: string; log: Log }): Promise<Kafka> {
   const { log } = options;
-  if (settings.KAFKA_SASL_MECHANISM === 'plain' && !settings.KAFKA_SSL) {
-    log.warn({ reason: 'KAFKA_SASL_MECHANISM=plain needs KAFKA_SSL=true' }, 'kafka.password_in_clear');
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  if ((mechanism === 'plain' || mechanism === 'oauthbearer') && !settings.KAFKA_SSL) {
+    log.warn({ reason: `KAFKA_SASL_MECHANISM=${mechanism} needs KAFKA_SSL=true` }, 'kafka.password_in_clear');
   }
   patchKafkajs();
   const plain = new KafkaJs({
@@ -72,7 +71,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
     replication: settings.WAYPOST_REPLICATION ?? 3,
     log,
   });
-  return port({ client, led: allowLeaderless(plain, 'led'), admin, prefix, log });
+  return port({ client, led: allowLeaderless(plain, 'led'), admin, prefix, rack: settings.KAFKA_CLIENT_RACK, log });
 }
 
 interface PortParts {
@@ -81,13 +80,16 @@ interface PortParts {
   led: KafkaJs;
   admin: Admin;
   prefix: string;
+  /** where this process runs; consumers then read from a replica there */
+  rack: string | undefined;
   log: Log;
 }
 
-function port({ client, led, admin, prefix, log }: PortParts): Kafka {
+function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka {
   const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     led.consumer({
       groupId,
+      rackId: rack,
       sessionTimeout: SESSION_MS,
       heartbeatInterval: HEARTBEAT_MS,
       rebalanceTimeout: REBALANCE_MS,
@@ -149,7 +151,7 @@ function port({ client, led, admin, prefix, log }: PortParts): Kafka {
 }
 
 async function startTail(
-  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led'> & { ledAdmin: Admin },
+  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led' | 'rack'> & { ledAdmin: Admin },
   options: TailOptions,
 ): Promise<Tail> {
   const connect = (topic: string) => connectCluster(client, topic);
@@ -184,10 +186,8 @@ async function keyPartitions(admin: Admin, prefix: string, topics: string[]) {
 
 /** Returns the part of kafkajs's configuration that depends on the settings. */
 function clientConfig(settings: Settings): KafkaConfig {
-  const { sasl, ...address } = kafkaAddress(settings);
   return {
-    ...address,
-    ...(sasl === undefined ? {} : { sasl: sasl as SASLOptions }),
+    ...kafkaAddress(settings),
     connectionTimeout: 3_000,
     requestTimeout: 10_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
@@ -215,17 +215,4 @@ function kafkaLogger(log: Log): logCreator {
         log.debug(line, message);
       }
     };
-}
-
-async function connectAdmin(admin: Admin, brokers: string[]): Promise<void> {
-  try {
-    await admin.connect();
-  } catch (error) {
-    throw new AppError(
-      'cannot_start',
-      `no Kafka broker answers at ${brokers.join(', ')} (${messageOf(error)}); check KAFKA_BROKERS and that the broker runs`,
-      true,
-      { cause: error },
-    );
-  }
 }

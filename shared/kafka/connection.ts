@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { sleep } from '../service/async';
 import { allowLeaderless } from './kafkajs/leaderless';
+import { readSettingFile, saslOf } from './sasl/sasl';
 
 /**
  * Connects to Kafka without the rest of the client: its address, and the wait until it can be used, which is later than
@@ -20,44 +20,27 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const PROBES = ['waypost-ready-a', 'waypost-ready-b', 'waypost-ready-c'];
 
 /** Addresses of the brokers, with TLS and authentication. */
-export interface KafkaAddress {
-  brokers: string[];
-  ssl?: boolean | KafkaTls;
-  sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string };
-}
-
-/** Contents of PEM files. */
-interface KafkaTls {
-  /** the certificate authorities for the brokers, in place of those that Node trusts */
-  ca?: Buffer;
-  /** the certificate of this client */
-  cert?: Buffer;
-  key?: Buffer;
-}
+export type KafkaAddress = { brokers: string[] } & Pick<KafkaConfig, 'ssl' | 'sasl'>;
 
 /** Returns the address from the settings. @throws AppError `bad_settings` without KAFKA_BROKERS, or for an unreadable file */
 export function kafkaAddress(settings: Settings): KafkaAddress {
-  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = settings;
+  const sasl = saslOf(settings);
   const address = { brokers: requireBrokers(settings), ssl: settings.KAFKA_SSL && tlsOf(settings) };
-  return mechanism && username && password ? { ...address, sasl: { mechanism, username, password } } : address;
+  return sasl === undefined ? address : { ...address, sasl };
 }
 
-function tlsOf(settings: Settings): true | KafkaTls {
-  const tls: KafkaTls = {};
+/** Returns properties that read their PEM file at each use: kafkajs copies them for each new connection. */
+function tlsOf(settings: Settings): NonNullable<KafkaConfig['ssl']> {
+  const tls = {};
   for (const name of ['ca', 'cert', 'key'] as const) {
     const setting = `KAFKA_SSL_${name.toUpperCase() as Uppercase<typeof name>}_FILE` as const;
-    const file = settings[setting];
-    if (file !== undefined) tls[name] = read(setting, file);
+    if (settings[setting] === undefined) continue;
+    const get = () => readSettingFile(setting, settings);
+    // A missing file ends the start.
+    get();
+    Object.defineProperty(tls, name, { enumerable: true, get });
   }
   return Object.keys(tls).length === 0 || tls;
-}
-
-function read(setting: string, file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new AppError('bad_settings', `${setting}: ${messageOf(error)}`, false, { cause: error });
-  }
 }
 
 /**
@@ -75,6 +58,29 @@ export async function waitForKafka(address: KafkaAddress, deadlineMs: number, gi
     }
     await sleep(PAUSE_MS);
   }
+}
+
+/** Connects an admin. @throws AppError `cannot_start`, with one sentence that says what to check */
+export async function connectAdmin(admin: Admin, brokers: string[]): Promise<void> {
+  try {
+    await admin.connect();
+  } catch (error) {
+    const [names, reason] = [brokers.join(', '), messageOf(error)];
+    throw new AppError(
+      'cannot_start',
+      isLogin(error)
+        ? `this process cannot log in to Kafka at ${names} (${reason}); check KAFKA_SASL_*`
+        : `no Kafka broker answers at ${names} (${reason}); check KAFKA_BROKERS and that the broker runs`,
+      true,
+      { cause: error },
+    );
+  }
+}
+
+/** Tells whether a broker refused the user, or no token could be had. */
+function isLogin(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'KafkaJSSASLAuthenticationError' || error instanceof AppError || isLogin(error.cause);
 }
 
 /** Result of one probe of Kafka. `refuses_groups`: it answers, but no consumer can work with it. */
@@ -107,11 +113,8 @@ async function lookAtGroups(admin: Admin): Promise<Look> {
 
 /** Returns the configuration for a single probe: no retries, and no logging. */
 export function lookConfig(address: KafkaAddress): KafkaConfig {
-  const { brokers, ssl, sasl } = address;
   return {
-    brokers,
-    ...(ssl === undefined ? {} : { ssl }),
-    ...(sasl === undefined ? {} : { sasl: sasl as NonNullable<KafkaConfig['sasl']> }),
+    ...address,
     connectionTimeout: CONNECT_TIMEOUT_MS,
     requestTimeout: 10_000,
     retry: { retries: 0 },

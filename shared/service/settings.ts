@@ -1,100 +1,22 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
-import ipaddr from 'ipaddr.js';
-import { parseDuration } from '../model/duration';
 import { AppError } from './errors';
+import {
+  dnsServers,
+  duration,
+  extensions,
+  flag,
+  integer,
+  list,
+  networks,
+  port,
+  retryDelays,
+  secretKeys,
+} from './setting-types';
 
 /**
  * All settings of all services, so that one environment works for all of them and each refuses an unknown setting. Units
  * are in the names of the parsed values.
  */
-
-const duration = (text: string) =>
-  z
-    .string()
-    .default(text)
-    .transform((value, ctx) => {
-      const ms = parseDuration(value);
-      if (ms === undefined || ms === 0) {
-        ctx.addIssue({ code: 'custom', message: `must be a duration such as 500ms, 5s, 10m or 4h, not "${value}"` });
-        return z.NEVER;
-      }
-      return ms;
-    });
-
-const integer = (min: number, max: number) =>
-  z.string().transform((value, ctx) => {
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
-    if (!(number >= min && number <= max)) {
-      ctx.addIssue({
-        code: 'custom',
-        message: `must be a whole number from ${String(min)} to ${String(max)}, not "${value}"`,
-      });
-      return z.NEVER;
-    }
-    return number;
-  });
-
-const port = (value: number) => integer(0, 65_535).default(value);
-
-const list = z.string().transform((value) =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== ''),
-);
-
-const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
-
-const retryDelays = list.transform((parts, ctx) => {
-  const ms = parts.map(parseDuration);
-  const bad = parts.filter((_, i) => !ms[i]);
-  if (bad.length > 0 || parts.length === 0 || parts.length > 16) {
-    ctx.addIssue({
-      code: 'custom',
-      message: `must be 1 to 16 durations such as 10s,1m,5m${bad.length > 0 ? `; these are not: ${bad.join(', ')}` : ''}`,
-    });
-    return z.NEVER;
-  }
-  return ms as number[];
-});
-
-const networks = list.transform((parts, ctx) => {
-  const bad = parts.filter((part) => !ipaddr.isValidCIDR(part));
-  if (bad.length > 0) {
-    ctx.addIssue({
-      code: 'custom',
-      message: `must be networks such as 10.1.0.0/16 or fd00::/8, not ${bad.join(', ')}`,
-    });
-  }
-  return parts;
-});
-
-/** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53. */
-const DNS_SERVER = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+)):(?<port>\d{1,5})$/;
-const dnsServers = list.transform((parts, ctx) => {
-  const bad = parts.filter((part) => {
-    const { six, four, port: at = '53' } = DNS_SERVER.exec(part)?.groups ?? {};
-    // Node does not refuse other ports: it uses another one, or aborts.
-    return isIP(six ?? four ?? part) === 0 || !(Number(at) >= 1 && Number(at) <= 65_535);
-  });
-  if (bad.length > 0) {
-    ctx.addIssue({
-      code: 'custom',
-      message: `must be addresses such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:5353, not ${bad.join(', ')}`,
-    });
-  }
-  return parts;
-});
-
-const secretKeys = list.transform((parts, ctx) => {
-  const keys = parts.map((part) => Buffer.from(part, 'base64'));
-  // The message never repeats the value, because it is a secret.
-  if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
-    ctx.addIssue({ code: 'custom', message: 'must be one or more keys of 32 bytes in base64, separated by commas' });
-  }
-  return keys;
-});
 
 const table = {
   KAFKA_BROKERS: list.optional(),
@@ -103,10 +25,21 @@ const table = {
   KAFKA_SSL_CERT_FILE: z.string().optional(),
   KAFKA_SSL_KEY_FILE: z.string().optional(),
   KAFKA_SASL_MECHANISM: z
-    .enum(['plain', 'scram-sha-256', 'scram-sha-512'], { error: 'must be plain, scram-sha-256 or scram-sha-512' })
+    .enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer', 'aws-msk-iam'], {
+      error: 'must be plain, scram-sha-256, scram-sha-512, oauthbearer or aws-msk-iam',
+    })
     .optional(),
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
+  KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
+  KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: z
+    .url({ protocol: /^(https?|file)$/, error: 'must be an address such as https://login.example.com/oauth2/token' })
+    .optional(),
+  KAFKA_SASL_OAUTHBEARER_SCOPE: z.string().optional(),
+  KAFKA_SASL_OAUTHBEARER_AUDIENCE: z.string().optional(),
+  KAFKA_SASL_OAUTHBEARER_EXTENSIONS: extensions.optional(),
+  KAFKA_CLIENT_RACK: z.string().optional(),
+  AWS_REGION: z.string().optional(),
   WAYPOST_TOPIC_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'may hold letters, digits, dot, hyphen and underscore only')
@@ -174,7 +107,9 @@ export type Settings = z.infer<typeof settingsSchema>;
 export function loadSettings(env: Record<string, string | undefined>): Settings {
   const known = Object.fromEntries(Object.keys(table).map((name) => [name, env[name] === '' ? undefined : env[name]]));
   const mistakes = Object.keys(env)
-    .filter((name) => name.startsWith('WAYPOST_') && !(name in table) && !COMMAND_LINE.includes(name))
+    .filter(
+      (name) => /^(WAYPOST|KAFKA_SASL_OAUTHBEARER)_/.test(name) && !(name in table) && !COMMAND_LINE.includes(name),
+    )
     .map((name) => `${name}: there is no such setting${suggestion(name)}`);
 
   const parsed = settingsSchema.safeParse(known);
@@ -208,10 +143,17 @@ export function requireSecretKeys(settings: Settings): Buffer[] {
 }
 
 function contradictions(settings: Settings): string[] {
-  const mistakes: string[] = [];
-  if (settings.KAFKA_SASL_MECHANISM && !(settings.KAFKA_SASL_USERNAME && settings.KAFKA_SASL_PASSWORD)) {
-    mistakes.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it');
+  const mistakes = [...tlsMistakes(settings), ...saslMistakes(settings)];
+  for (const broker of settings.KAFKA_BROKERS ?? []) {
+    if (!/^(\[[0-9a-fA-F:]+\]|[^:\s/]+):\d{1,5}$/.test(broker)) {
+      mistakes.push(`KAFKA_BROKERS: must be host:port, several separated by commas, not "${broker}"`);
+    }
   }
+  return mistakes;
+}
+
+function tlsMistakes(settings: Settings): string[] {
+  const mistakes: string[] = [];
   const files = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const;
   // Otherwise a system meant to use TLS would run without it.
   const unused = settings.KAFKA_SSL ? [] : files.filter((file) => settings[file]);
@@ -219,12 +161,61 @@ function contradictions(settings: Settings): string[] {
   if (!settings.KAFKA_SSL_CERT_FILE !== !settings.KAFKA_SSL_KEY_FILE) {
     mistakes.push('KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs the other');
   }
-  for (const broker of settings.KAFKA_BROKERS ?? []) {
-    if (!/^(\[[0-9a-fA-F:]+\]|[^:\s/]+):\d{1,5}$/.test(broker)) {
-      mistakes.push(`KAFKA_BROKERS: must be host:port, several separated by commas, not "${broker}"`);
-    }
-  }
   return mistakes;
+}
+
+const USER = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'] as const;
+const ENDPOINT = 'KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL';
+const BEARER = [
+  ENDPOINT,
+  'KAFKA_SASL_OAUTHBEARER_SCOPE',
+  'KAFKA_SASL_OAUTHBEARER_AUDIENCE',
+  'KAFKA_SASL_OAUTHBEARER_EXTENSIONS',
+] as const;
+
+function saslMistakes(settings: Settings): string[] {
+  const { KAFKA_SASL_MECHANISM: mechanism, [ENDPOINT]: endpoint } = settings;
+  const mistakes: string[] = [];
+  const ofBearer = given(settings, BEARER);
+  if (ofBearer && mechanism !== 'oauthbearer') {
+    mistakes.push(`${ofBearer}: needs KAFKA_SASL_MECHANISM=oauthbearer beside it`);
+  }
+  if (mechanism === 'oauthbearer' && !endpoint) {
+    mistakes.push(`KAFKA_SASL_MECHANISM: oauthbearer needs ${ENDPOINT} beside it`);
+  }
+  if (mechanism === 'aws-msk-iam' && !(settings.KAFKA_SSL && awsRegion(settings))) {
+    mistakes.push('KAFKA_SASL_MECHANISM: aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it');
+  }
+  return [...mistakes, ...userMistakes(settings)];
+}
+
+function userMistakes(settings: Settings): string[] {
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username } = settings;
+  const ofUser = given(settings, USER);
+  if (mechanism === 'aws-msk-iam' || settings[ENDPOINT]?.startsWith('file:')) {
+    return ofUser ? [`${ofUser}: has no effect here; ${mechanism ?? ''} takes its token from elsewhere`] : [];
+  }
+  // Otherwise a system meant to authenticate would connect without it.
+  if (mechanism === undefined) return ofUser ? [`${ofUser}: needs KAFKA_SASL_MECHANISM beside it`] : [];
+  if (settings.KAFKA_SASL_PASSWORD && settings.KAFKA_SASL_PASSWORD_FILE) {
+    return ['KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE: give only one of them'];
+  }
+  if (username && given(settings, USER.slice(1))) return [];
+  const what = mechanism === 'oauthbearer' ? ' (client id and secret)' : '';
+  return [
+    `KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD${what} beside it; KAFKA_SASL_PASSWORD_FILE can replace the password`,
+  ];
+}
+
+/** Returns which of these settings are set, as text. */
+function given(settings: Settings, names: readonly (keyof Settings)[]): string {
+  return names.filter((name) => settings[name]).join(', ');
+}
+
+/** Returns the region of an Amazon MSK cluster, from the names of its brokers or from AWS_REGION. */
+export function awsRegion(settings: Pick<Settings, 'KAFKA_BROKERS' | 'AWS_REGION'>): string | undefined {
+  const [broker = ''] = settings.KAFKA_BROKERS ?? [];
+  return /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?:\d+$/.exec(broker)?.[1] ?? settings.AWS_REGION;
 }
 
 function suggestion(name: string): string {

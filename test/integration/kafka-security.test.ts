@@ -1,4 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,11 +12,12 @@ import {
   logLevel,
   ResourcePatternTypes,
 } from 'kafkajs';
-import { type Grant, grantsOf } from '../../deploy/kafka/acls';
+import { grantsOf, userNames } from '../../deploy/kafka/acls';
 import { type Broker } from '../../deploy/standalone/broker';
 import { findKafka } from '../../deploy/standalone/kafka-source';
 import { storedPorts } from '../../deploy/standalone/stored-ports';
 import { SERVICES } from '../../deploy/standalone/service-list';
+import { createAcls, createScramUsers, type Grant } from '../../shared/kafka/acls';
 import { kafkaAddress, probeKafka, waitForKafka } from '../../shared/kafka/connection';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
@@ -31,8 +35,8 @@ import { systemEnv } from '../../tools/harness/system';
 import { readTopic } from '../support/topics';
 
 /**
- * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password for each
- * service, and exactly the ACLs of deploy/kafka/acls.ts.
+ * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM password or a token
+ * for each service, and exactly the ACLs of deploy/kafka/acls.ts.
  */
 
 const PREFIX = 'secured.';
@@ -58,19 +62,19 @@ const files = {
 let broker: Broker;
 let shared: Record<string, string>;
 let sink: Sink;
+let provider: Server;
+let tokens = 0;
 const running: Service[] = [];
 
 beforeAll(async () => {
   const launch = await findKafka(() => undefined);
-  broker = await launch({
-    dir,
-    shortLived: true,
-    properties: await securedProperties(),
-    formatArguments: scramUsers(),
-  });
+  broker = await launch({ dir, shortLived: true, properties: await securedProperties() });
   const admin = { ...environment('admin'), KAFKA_SASL_MECHANISM: 'plain' };
   await waitForKafka(addressOf(admin), READY_MS);
   await grant(admin, grantsOf(PREFIX, USER));
+  await createScramUsers(loadSettings(admin), new Map(userNames(USER).map((name) => [name, PASSWORD])));
+  await eventually(() => connected(kafkaAs(environment('topics'))));
+  provider = await startProvider();
   sink = await startSink();
   shared = await systemEnv({
     dataDir: join(dir, 'data'),
@@ -88,6 +92,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(running.map((service) => service.stop()));
   await sink.close();
+  await new Promise((resolve) => provider.close(resolve));
   await broker.discard();
   rmSync(dir, { recursive: true, force: true });
 }, 240_000);
@@ -208,6 +213,82 @@ test('a topic without the right to write delays no other topic, and its records 
   await kafka.close();
 }, 240_000);
 
+test('a client logs in with a token of its identity provider, requested once for all its connections', async () => {
+  await startAll();
+  const before = tokens;
+  const env = { ...shared, ...environment('ingest'), ...bearer() };
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  await producer.send([{ topic: 'messages', key: 'k', value: 'with a token' }]);
+  expect(tokens - before).toBe(1);
+  expect(await textOf(kafka, 'config')).toBeDefined();
+  expect(await written('ingest', 'config', bearer())).toBe('TOPIC_AUTHORIZATION_FAILED');
+  await producer.close(1_000);
+  await kafka.close();
+}, 240_000);
+
+test('a client takes a renewed certificate and a changed password from their files at its next connection', async () => {
+  const certificate = (notAfter: Date) => {
+    const { cert, key } = makeCertificate({ name: 'renewed', issuer: authority, notBefore: new Date(0), notAfter });
+    return { KAFKA_SSL_CERT_FILE: file('renewed.pem', cert), KAFKA_SSL_KEY_FILE: file('renewed.key', key) };
+  };
+  const password = { KAFKA_SASL_PASSWORD: '', KAFKA_SASL_PASSWORD_FILE: file('password', 'an older password\n') };
+  const client = kafkaAs({ ...environment('router'), ...certificate(new Date(1_000)), ...password });
+  await expect(connected(client)).rejects.toThrow(/certificate/);
+  certificate(new Date(Date.now() + 60_000_000));
+  await expect(connected(client)).rejects.toThrow(/authentication failed/i);
+  file('password', `${PASSWORD}\n`);
+  await connected(client);
+}, 60_000);
+
+test('one command creates topics, ACLs and users, with generated passwords in a file', async () => {
+  const users = join(dir, 'users');
+  const options = ['--acls', '--user-prefix', 'other-', '--scram-users', users];
+  const make = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics', ...options], {
+    ...environment('admin'),
+    ...{
+      KAFKA_SASL_MECHANISM: 'plain',
+      WAYPOST_TOPIC_PREFIX: 'other.',
+      WAYPOST_PARTITIONS: '1',
+      WAYPOST_REPLICATION: '1',
+    },
+  });
+  const lines = /topics\.checked[^]*acls\.created[^]*users\.created/;
+  expect([await make.exited, make.output()]).toEqual([0, expect.stringMatching(lines)]);
+  const [, password = ''] = /^other-ingest=(.+)$/m.exec(readFileSync(users, 'utf8')) ?? [];
+  expect(make.output()).not.toContain(password);
+  const login = { KAFKA_SASL_USERNAME: 'other-ingest', KAFKA_SASL_PASSWORD: password };
+  await eventually(() => connected(kafkaAs({ ...environment('ingest'), ...login })));
+  expect(await written('ingest', 'other.messages', login)).toBe('accepted');
+  expect(await written('ingest', 'other.webhooks', login)).toBe('TOPIC_AUTHORIZATION_FAILED');
+}, 240_000);
+
+test('without the right to alter the cluster no ACLs and no users are created, and the error says what to do', async () => {
+  const settings = loadSettings(environment('ingest'));
+  await expect(createAcls(settings, grantsOf(PREFIX, USER))).rejects.toThrow(
+    /log in as a user that may alter the cluster/,
+  );
+  await expect(createScramUsers(settings, new Map([['x', 'y']]))).rejects.toThrow(/log in as a user that may alter/);
+}, 60_000);
+
+test.each<[string, Record<string, string>, RegExp]>([
+  [
+    'a client secret that the token endpoint refuses',
+    { KAFKA_SASL_PASSWORD: 'another' },
+    /^no token for Kafka from .*: it answered 401 invalid_client$/,
+  ],
+  [
+    'a token without the scope that Kafka requires',
+    { KAFKA_SASL_OAUTHBEARER_SCOPE: '' },
+    /^Kafka refuses the token: .*insufficient_scope/,
+  ],
+])('Kafka refuses a login with %s', async (_, wrong, reason) => {
+  await expect(probeKafka(addressOf({ ...environment('router'), ...bearer(), ...wrong }))).resolves.toEqual({
+    state: 'away',
+    reason: expect.stringMatching(reason),
+  });
+});
+
 test.each<[string, Record<string, string>, RegExp]>([
   ['a wrong password', { KAFKA_SASL_PASSWORD: 'another' }, /authentication failed/i],
   ['an unknown authority', { KAFKA_SSL_CA_FILE: '' }, /certificate/],
@@ -265,22 +346,44 @@ function kafkaAs(env: Record<string, string>): KafkaJs {
   return new KafkaJs({ ...config, logLevel: logLevel.NOTHING, retry: { retries: 0 } });
 }
 
-async function grant(env: Record<string, string>, grants: Grant[]): Promise<void> {
-  const admin = kafkaAs(env).admin();
-  await admin.connect();
-  const acl = grants.flatMap(({ operations, resource, prefixed, principal, name }) =>
-    operations.map((operation) => ({
-      principal,
-      host: '*',
-      resourceName: name,
-      resourceType: resource === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
-      resourcePatternType: prefixed ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
-      operation: AclOperationTypes[kafkaName(operation)],
-      permissionType: AclPermissionTypes.ALLOW,
-    })),
-  );
-  await admin.createAcls({ acl });
-  await admin.disconnect();
+/** Connects once, as every new connection does. @throws the reason */
+async function connected(kafka: KafkaJs): Promise<void> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+const grant = (env: Record<string, string>, grants: Grant[]) => createAcls(loadSettings(env), grants);
+
+/** Returns the settings that log in with a token. */
+function bearer(): Record<string, string> {
+  const { port } = provider.address() as AddressInfo;
+  return {
+    KAFKA_SASL_MECHANISM: 'oauthbearer',
+    KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: `http://127.0.0.1:${port}/token`,
+    KAFKA_SASL_OAUTHBEARER_SCOPE: 'kafka',
+  };
+}
+
+/** Starts an identity provider whose clients have one secret. Its tokens have no signature, which this broker allows. */
+async function startProvider(): Promise<Server> {
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const [id, secret] = Buffer.from(request.headers.authorization!.slice(6), 'base64').toString().split(':');
+      if (secret !== PASSWORD) return response.writeHead(401).end('{"error":"invalid_client"}');
+      tokens++;
+      const now = Math.floor(Date.now() / 1_000);
+      const scope = new URLSearchParams(body).get('scope') ?? 'none';
+      const parts = [{ alg: 'none' }, { sub: id, iat: now, exp: now + 3_600, scope }];
+      const jwt = parts.map((part) => `${Buffer.from(JSON.stringify(part)).toString('base64url')}.`).join('');
+      return response.end(JSON.stringify({ access_token: jwt, expires_in: 3_600 }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
 }
 
 /** Revokes the right of services to write a topic. */
@@ -298,16 +401,12 @@ async function revoke(env: Record<string, string>, services: string[], topic: st
   await admin.disconnect();
 }
 
-/** DescribeConfigs → DESCRIBE_CONFIGS */
-function kafkaName(operation: string): keyof typeof AclOperationTypes {
-  return operation.replace(/(?<=.)[A-Z]/, '_$&').toUpperCase() as keyof typeof AclOperationTypes;
-}
-
 /** Writes a record as a service. @returns the type of Kafka's error, or "accepted" */
-async function written(name: string, topic: string): Promise<string> {
-  const producer = kafkaAs(environment(name)).producer({ retry: { retries: 0 } });
+async function written(user: string, topic: string, login: Record<string, string> = {}): Promise<string> {
+  const producer = kafkaAs({ ...environment(user), ...login }).producer({ retry: { retries: 0 } });
   await producer.connect();
-  const send = producer.send({ topic: PREFIX + topic, messages: [{ value: 'forbidden' }] });
+  const name = topic.startsWith('other.') ? topic : PREFIX + topic;
+  const send = producer.send({ topic: name, messages: [{ value: 'forbidden' }] });
   const answer = await send.then(
     () => 'accepted',
     (error: unknown) => {
@@ -336,9 +435,10 @@ async function securedProperties(): Promise<Record<string, string>> {
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL',
     'inter.broker.listener.name': 'SASL_SSL',
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
-    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512',
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512,OAUTHBEARER',
     'listener.name.sasl_ssl.plain.sasl.jaas.config': `${module('plain.Plain')} username="broker" password="${PASSWORD}" user_broker="${PASSWORD}" user_${USER}admin="${PASSWORD}";`,
     'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': `${module('scram.Scram')};`,
+    'listener.name.sasl_ssl.oauthbearer.sasl.jaas.config': `${module('oauthbearer.OAuthBearer')} unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="kafka";`,
     'listener.name.sasl_ssl.ssl.client.auth': 'required',
     'ssl.keystore.type': 'PEM',
     'ssl.keystore.key': server.key,
@@ -349,13 +449,6 @@ async function securedProperties(): Promise<Record<string, string>> {
     // The controller listener has no authentication: it is a single node.
     'super.users': `User:broker;User:${USER}admin;User:ANONYMOUS`,
   };
-}
-
-function scramUsers(): string[] {
-  return [...SERVICES, 'topics'].flatMap((name) => [
-    '--add-scram',
-    `SCRAM-SHA-512=[name=${USER}${name},password=${PASSWORD}]`,
-  ]);
 }
 
 function blank(record: Record<string, string>): Record<string, string> {

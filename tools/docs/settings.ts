@@ -24,9 +24,25 @@ const KAFKA = {
   KAFKA_SSL_CERT_FILE: 'PEM file with the client certificate. Requires `KAFKA_SSL=true` and `KAFKA_SSL_KEY_FILE`.',
   KAFKA_SSL_KEY_FILE: 'PEM file with the key of the client certificate.',
   KAFKA_SASL_MECHANISM:
-    '`plain`, `scram-sha-256` or `scram-sha-512`. Requires `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`.',
-  KAFKA_SASL_USERNAME: 'User of the service.',
-  KAFKA_SASL_PASSWORD: 'Password of the user.',
+    '`plain`, `scram-sha-256`, `scram-sha-512`, `oauthbearer` (client credentials) or `aws-msk-iam`. See [Logging in to Kafka](../operations/security.md#logging-in-to-kafka).',
+  KAFKA_SASL_USERNAME: 'User of the service; with `oauthbearer` the client id.',
+  KAFKA_SASL_PASSWORD: 'Password of the user; with `oauthbearer` the client secret.',
+  KAFKA_SASL_PASSWORD_FILE:
+    'File with the password, in place of `KAFKA_SASL_PASSWORD`. Each new connection reads it again.',
+  KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL:
+    'Token endpoint of the identity provider. With `file:///…` the token comes from that file, which another process renews.',
+  KAFKA_SASL_OAUTHBEARER_SCOPE: 'Scope of the token.',
+  KAFKA_SASL_OAUTHBEARER_AUDIENCE: 'Audience of the token, for providers that require it.',
+  KAFKA_SASL_OAUTHBEARER_EXTENSIONS:
+    'Pairs sent to the broker with the token, such as `logicalCluster=lkc-1,identityPoolId=pool-1`.',
+  KAFKA_CLIENT_RACK: {
+    text: 'Zone of this process. Consumers then fetch from the replica in that zone, if the brokers allow it.',
+    default: 'none: from the leader',
+  },
+  AWS_REGION: {
+    text: 'Region of the Amazon MSK cluster, with `aws-msk-iam`.',
+    default: 'the region in the name of the first broker',
+  },
   WAYPOST_TOPIC_PREFIX: 'Prefix of all topics and groups, so that several installations can share a cluster.',
   WAYPOST_PARTITIONS: 'Partitions of a topic that Waypost creates.',
   WAYPOST_REPLICATION: {

@@ -1,4 +1,4 @@
-import { loadSettings } from '../../../shared/service/settings';
+import { awsRegion, loadSettings } from '../../../shared/service/settings';
 
 /** The checks of settings beyond their types. */
 
@@ -38,4 +38,79 @@ test.each([
   [{ KAFKA_SSL: 'true', KAFKA_SSL_CERT_FILE: 'client.pem' }, 'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE: one needs'],
 ])('TLS files that would have no effect are refused: %j', (env, mistake) => {
   expect(() => loadSettings(env)).toThrow(mistake);
+});
+
+const ENDPOINT = { KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'https://login.example.com/token' };
+const USER = { KAFKA_SASL_USERNAME: 'wp', KAFKA_SASL_PASSWORD: 'planted-password' };
+const mechanism = (name: string) => ({ KAFKA_SASL_MECHANISM: name });
+
+test.each<[Record<string, string>, string]>([
+  [USER, 'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: needs KAFKA_SASL_MECHANISM beside it'],
+  [
+    mechanism('kerberos'),
+    'KAFKA_SASL_MECHANISM: must be plain, scram-sha-256, scram-sha-512, oauthbearer or aws-msk-iam',
+  ],
+  [mechanism('plain'), 'KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it'],
+  [{ ...mechanism('plain'), KAFKA_SASL_USERNAME: 'wp' }, 'needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD beside it'],
+  [
+    { ...mechanism('plain'), ...USER, KAFKA_SASL_PASSWORD_FILE: 'f' },
+    'KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE: give only one of them',
+  ],
+  [{ ...mechanism('oauthbearer'), ...USER }, `oauthbearer needs KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL beside it`],
+  [
+    { ...mechanism('oauthbearer'), ...ENDPOINT },
+    'needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD (client id and secret) beside it',
+  ],
+  [
+    { ...mechanism('plain'), ...USER, ...ENDPOINT, KAFKA_SASL_OAUTHBEARER_SCOPE: 's' },
+    'KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, KAFKA_SASL_OAUTHBEARER_SCOPE: needs KAFKA_SASL_MECHANISM=oauthbearer beside it',
+  ],
+  [
+    { ...mechanism('oauthbearer'), ...USER, KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'file:///token' },
+    'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: has no effect here; oauthbearer takes its token from elsewhere',
+  ],
+  [
+    { KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'login.example.com' },
+    'must be an address such as https://login.example.com/oauth2/token',
+  ],
+  [{ KAFKA_SASL_OAUTHBEARER_EXTENSIONS: 'lkc-1' }, 'must be pairs such as logicalCluster=lkc-1'],
+  [{ KAFKA_SASL_OAUTHBEARER_EXTENSIONS: 'auth=x' }, 'must be pairs such as logicalCluster=lkc-1'],
+  [{ KAFKA_SASL_OAUTHBEARER_SCOPES: 's' }, 'there is no such setting (did you mean KAFKA_SASL_OAUTHBEARER_SCOPE?)'],
+  [{ ...mechanism('aws-msk-iam'), AWS_REGION: 'r' }, 'aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it'],
+  [
+    { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', KAFKA_BROKERS: 'b-1.mine:9098' },
+    'aws-msk-iam needs KAFKA_SSL=true and AWS_REGION beside it',
+  ],
+  [
+    { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', AWS_REGION: 'eu-central-1', KAFKA_SASL_USERNAME: 'wp' },
+    'KAFKA_SASL_USERNAME: has no effect here; aws-msk-iam takes its token from elsewhere',
+  ],
+])('logins that are wrong or half given are refused: %j', (env, mistake) => {
+  expect(() => loadSettings(env)).toThrow(mistake);
+  expect(() => loadSettings(env)).not.toThrow('planted-password');
+});
+
+test.each<Record<string, string>>([
+  { ...mechanism('scram-sha-512'), ...USER },
+  { ...mechanism('scram-sha-512'), KAFKA_SASL_USERNAME: 'wp', KAFKA_SASL_PASSWORD_FILE: 'f' },
+  {
+    ...mechanism('oauthbearer'),
+    ...USER,
+    ...ENDPOINT,
+    KAFKA_SASL_OAUTHBEARER_EXTENSIONS: 'logicalCluster=lkc-1,pool=p=1',
+  },
+  { ...mechanism('oauthbearer'), KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL: 'file:///token' },
+  { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', AWS_REGION: 'eu-central-1' },
+  { ...mechanism('aws-msk-iam'), KAFKA_SSL: 'true', KAFKA_BROKERS: 'b-1.x.c2.kafka.us-east-1.amazonaws.com:9098' },
+])('these logins are accepted: %j', (env) => {
+  expect(() => loadSettings(env)).not.toThrow();
+});
+
+test.each([
+  ['b-1.demo.abc.c2.kafka.us-east-1.amazonaws.com:9098', 'us-east-1'],
+  ['boot-x.c1.kafka-serverless.eu-central-1.amazonaws.com:9098', 'eu-central-1'],
+  ['b-1.demo.abc.c3.kafka.cn-north-1.amazonaws.com.cn:9098', 'cn-north-1'],
+  ['kafka.example.com:9098', 'eu-west-1'],
+])('the region of the cluster with the broker %s is %s', (broker, region) => {
+  expect(awsRegion({ KAFKA_BROKERS: [broker], AWS_REGION: 'eu-west-1' })).toBe(region);
 });
