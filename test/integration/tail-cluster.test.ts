@@ -7,7 +7,7 @@ import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { eventually } from '../support/eventually';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
-/** Tails and consumers of topics with leaders on three brokers, which they ask separately. */
+/** Tails and consumers of topics with leaders on three brokers, which they ask separately, and consumers near a replica. */
 
 const RECORDS = 8_000;
 const RECOVERY_MS = 120_000;
@@ -36,8 +36,9 @@ afterEach(async () => {
 
 afterAll(() => brokers.close(), 60_000);
 
-async function connect(prefix: string): Promise<[Kafka, BatchProducer]> {
+async function connect(prefix: string, env: Record<string, string> = {}): Promise<[Kafka, BatchProducer]> {
   const settings = loadSettings({
+    ...env,
     KAFKA_BROKERS: brokers.brokers,
     WAYPOST_TOPIC_PREFIX: prefix,
     WAYPOST_PARTITIONS: '3',
@@ -110,6 +111,59 @@ test('while a partition has no leader, others are measured, and a tail that star
   await eventually(() => expect(read).toHaveLength(6), { deadlineMs: RECOVERY_MS });
   expect(read.slice(4)).toEqual(['new 2', 'newest 2']);
 }, 600_000);
+
+test('a consumer reads from the replica of its rack, and from the leader while that broker is down', async () => {
+  // The first broker leads, the third has the consumer's rack.
+  await brokers.createTopic('near.messages', [[1, 3, 2]], 1);
+  const [on, writer] = await connect('near.', { KAFKA_CLIENT_RACK: 'rack-3' });
+  const spied = spyOnFetches('near.messages');
+  const read: string[] = [];
+  consumption = await on.consume({
+    ...{ group: 'test', topics: ['messages'], onFatal },
+    onRecord: ({ value }) => {
+      read.push(String(value));
+      return 'accepted';
+    },
+  });
+  const written: string[] = [];
+  const write = async (value: string) => {
+    written.push(value);
+    await writer.send([{ topic: 'messages', key: null, value }]);
+  };
+  const arrives = () => eventually(() => expect(read).toEqual(written), { deadlineMs: RECOVERY_MS });
+  try {
+    await write('first');
+    await arrives();
+    expect([...spied.nodes]).toEqual([3]);
+
+    await brokers.stopThird('near.messages', 0);
+    await write('from the leader');
+    await arrives();
+    expect(spied.nodes).toContain(1);
+  } finally {
+    spied.end();
+  }
+}, 400_000);
+
+interface Fetching {
+  nodeId: number;
+  fetch(request: object): Promise<{ responses: { topicName: string; partitions: { messages: unknown[] }[] }[] }>;
+}
+
+/** Notes the brokers from which records of a topic are fetched. */
+function spyOnFetches(topic: string): { nodes: Set<number>; end: () => void } {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
+  const { prototype } = require('kafkajs/src/broker') as { prototype: Fetching };
+  const nodes = new Set<number>();
+  const { fetch } = prototype;
+  prototype.fetch = async function (request) {
+    const result = await fetch.call(this, request);
+    const records = result.responses.filter(({ topicName }) => topicName === topic).flatMap((each) => each.partitions);
+    if (records.some(({ messages }) => messages.length > 0)) nodes.add(this.nodeId);
+    return result;
+  };
+  return { nodes, end: () => (prototype.fetch = fetch) };
+}
 
 async function lagOf(topic: string): Promise<number> {
   const text = await renderMetrics(metrics);

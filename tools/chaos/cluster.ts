@@ -121,6 +121,9 @@ function propertiesOf({ ports }: Place, id: number, logDir: string): Record<stri
   return {
     ...brokerProperties({ ports: ports[id - 1] ?? { broker: 0, controller: 0 }, logDir }),
     'node.id': String(id),
+    // Consumers that name a rack read from the broker there.
+    'broker.rack': `rack-${id}`,
+    'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
     'controller.quorum.voters': voters.join(','),
     'default.replication.factor': copies,
     'min.insync.replicas': enough,
