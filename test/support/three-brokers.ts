@@ -28,7 +28,9 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
   const admin = new KafkaJs({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   // One broker may answer before the others have registered, and then refuses to place replicas on them.
-  await eventually(async () => expect((await admin.describeCluster()).brokers).toHaveLength(3), { deadlineMs: SEEN_MS });
+  await eventually(async () => expect((await admin.describeCluster()).brokers).toHaveLength(3), {
+    deadlineMs: SEEN_MS,
+  });
   const third = cluster.nodes[2]!;
   const isrOf = async (topic: string, partition: number) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
