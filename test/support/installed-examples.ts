@@ -20,10 +20,12 @@ export async function installExamples(): Promise<InstalledExamples> {
   }
   const dir = mkdtempSync(join(tmpdir(), 'waypost-examples-'));
   // The package as a registry would hold it: a file that package.json does not list is missing here too.
-  await run('npm', ['pack', '--pack-destination', dir], { cwd: join(ROOT, 'clients/node') });
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', dir], {
+    cwd: join(ROOT, 'clients/node'),
+  });
   const client = join(dir, 'node_modules/@waypost/node');
   mkdirSync(client, { recursive: true });
-  await run('tar', ['-xzf', join(dir, 'waypost-node-0.1.0.tgz'), '-C', client, '--strip-components=1']);
+  await run('tar', ['-xzf', join(dir, stdout.trim()), '-C', client, '--strip-components=1']);
   symlinkSync(dirname(require.resolve('express/package.json')), join(dir, 'node_modules/express'));
   symlinkSync(dirname(require.resolve('fastify/package.json')), join(dir, 'node_modules/fastify'));
   for (const name of ['send-node', 'browser', 'receive-express', 'receive-fastify']) {

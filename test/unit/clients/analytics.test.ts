@@ -1,4 +1,5 @@
 import { Analytics } from '../../../clients/node/src/analytics';
+import { VERSION } from '../../../clients/node/src/message';
 import { type Options } from '../../../clients/node/src/options';
 import { detectPlatform } from '../../../clients/node/src/platform';
 import { type Answer } from '../../../tools/harness/respond';
@@ -31,7 +32,7 @@ test('each type arrives with authorisation and its timestamp', async () => {
     'content-type': 'application/json',
   });
   const body = bodyOf(request!);
-  expect(body.context).toEqual({ library: { name: '@waypost/node', version: '0.1.0' } });
+  expect(body.context).toEqual({ library: { name: '@waypost/node', version: VERSION } });
   expect(body.batch.map(({ type }) => type)).toEqual(['identify', 'track', 'page', 'screen', 'group', 'alias']);
   expect(new Set(rig.ids()).size).toBe(6);
   for (const call of body.batch.slice(0, 5)) {
