@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/support/eventually';
 import { startSink } from '../harness/sink';
-import { startSystem, type System, systemEnv } from '../harness/system';
+import { removeData, startSystem, type System, systemEnv } from '../harness/system';
 
 /**
  * `npm run restarts`: kills `npm start` with SIGKILL five times under load, and starts it again immediately each time. Every
@@ -59,7 +59,7 @@ async function main(): Promise<boolean> {
   } finally {
     await system.stop();
     await sink.close();
-    rmSync(dir, { recursive: true, force: true });
+    await removeData(dir);
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findEngine } from '../../deploy/standalone/container-engine';
 import { PORTS } from '../../deploy/standalone/local-settings';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { freePorts } from '../../test/support/free-port';
@@ -66,7 +67,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   );
   const stop = async () => {
     const code = await supervised.end('SIGTERM');
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    if (options.dataDir === undefined) await removeData(dataDir);
     return code;
   };
   try {
@@ -102,6 +103,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     stop,
     output: () => supervised.output(),
   };
+}
+
+/** Deletes a data dir, and the records of its broker if they are in the volume of a container engine. */
+export async function removeData(dataDir: string): Promise<void> {
+  const volume = join(dataDir, 'kafka', 'volume');
+  if (existsSync(volume)) {
+    const engine = await findEngine(() => undefined);
+    await engine.removeVolume(readFileSync(volume, 'utf8').trim());
+  }
+  rmSync(dataDir, { recursive: true, force: true });
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {
