@@ -30,7 +30,9 @@ export default defineConfig({
 
 /** Adds the files beside the script. */
 function emitManifest(_, bundle) {
-  const { version, license, engines, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { version, license, repository, engines, dependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
   const { imports, dynamicImports } = bundle[SCRIPT];
   const packages = [...imports, ...dynamicImports].filter((id) => !isBuiltin(id)).map(packageOf);
   const missing = packages.filter((name) => dependencies[name] === undefined);
@@ -40,6 +42,8 @@ function emitManifest(_, bundle) {
     version,
     description: 'Manages Waypost from a terminal: events, deliveries, sources and webhooks',
     license,
+    // npm compares it with the repository that the provenance names.
+    repository,
     type: 'commonjs',
     engines,
     bin: { waypost: SCRIPT },

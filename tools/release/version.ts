@@ -66,7 +66,7 @@ function set(next: string): number {
     const text = withVersion(file, read(file), next);
     if (text !== read(file)) write(file, text);
   }
-  console.log(`The version is ${next}. Next: npm run release:dry.`);
+  console.log(`The version is ${next}. Next: npm run release:dry, then docs/operations/releasing.md.`);
   return 0;
 }
 
