@@ -6,7 +6,7 @@ const STEP_MS = 3_000;
 export type Note = (text: string) => void;
 
 /** Formats a number of bytes: "43 MB". */
-export const megabytes = (bytes: number): string => `${String(Math.ceil(bytes / 1e6))} MB`;
+export const megabytes = (bytes: number): string => `${String(Math.max(1, Math.round(bytes / 1e6)))} MB`;
 
 /**
  * Returns a function that receives the number of bytes that have arrived so far.

@@ -5,12 +5,15 @@ export interface Tool {
   command: string;
   /** name for the message if it is missing */
   name: string;
+  /** arguments with which it prints its version; default: `--version` */
+  versionArguments?: string[];
   /** the workflow that runs its tests, if those of a change may leave them out */
   workflow?: string;
 }
 
-export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer' };
+export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer', versionArguments: ['version'] };
 export const PYTHON: Tool = { command: 'python3', name: 'Python 3.9 or newer' };
+export const PIP: Tool = { command: 'python3', name: 'pip of Python 3', versionArguments: ['-m', 'pip', '--version'] };
 export const HELM: Tool = { command: 'helm', name: 'Helm 3.18 or newer', workflow: '.github/workflows/containers.yml' };
 
 /**
@@ -22,7 +25,9 @@ export function testWith(tool: Tool | undefined, name: string, story: () => Prom
     test(name, story, timeoutMs);
   } else if (process.env.CI && !tool.workflow) {
     test(name, () => {
-      throw new Error(`${tool.name} is not installed here: install it, so that \`${tool.command}\` is on the PATH.`);
+      throw new Error(
+        `${tool.name} is not installed here: install it, so that \`${[tool.command, ...(tool.versionArguments ?? [])].join(' ')}\` works.`,
+      );
     });
   } else {
     const elsewhere = tool.workflow === undefined ? '' : `; ${tool.workflow} runs this test`;
