@@ -54,8 +54,15 @@ async function go(dir: string): Promise<string[]> {
   return [binary];
 }
 
-/** Creates a virtual environment with the pinned client, once for each content of requirements.txt. */
 async function python(): Promise<string[]> {
+  return [await pythonWithClients(), join(CLIENTS, 'python/main.py')];
+}
+
+/**
+ * Creates a virtual environment with the pinned clients, once for each content of requirements.txt.
+ * @returns the path of its interpreter
+ */
+export async function pythonWithClients(): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const requirements = join(CLIENTS, 'python/requirements.txt');
   const venv = join(
@@ -69,5 +76,5 @@ async function python(): Promise<string[]> {
     await run(join(venv, 'bin/pip'), ['install', '--quiet', '--requirement', requirements]);
     renameSync(mkdtempSync(`${marker}-`), marker);
   }
-  return [join(venv, 'bin/python'), join(CLIENTS, 'python/main.py')];
+  return join(venv, 'bin/python');
 }

@@ -5,6 +5,7 @@ import { testWith } from '../support/external-tools';
 import { isSignedBy } from '../support/verify-signature';
 import { outageStories } from './clients-outage';
 import { exampleStories } from './examples';
+import { pageStories } from './pages';
 
 /** Published Segment clients, unmodified, and Waypost's clients against the whole system: documented bodies arrive, and nothing else. */
 
@@ -117,5 +118,7 @@ function bodyOf(request: ReceivedRequest): Record<string, unknown> {
 }
 
 describe('the senders of examples/', () => exampleStories(() => stage));
+
+describe('the blocks of the pages', () => pageStories(() => stage));
 
 describe('while ingest is killed and restarted', () => outageStories(() => stage));

@@ -2,13 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
+import { markdownPages, userPages } from '../../support/doc-pages';
 
 /** Checks that every link of a page leads to an existing file and heading. */
 
-const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: ROOT })
-  .toString()
-  .split('\n')
-  .filter((path) => path !== '' && existsSync(join(ROOT, path)));
+const pages = markdownPages('*.md', 'llms.txt');
 
 test.each(pages)('%s links to files and headings that exist', (page) => {
   const broken = linksOf(page).filter(({ file, anchor }) => {
@@ -16,6 +14,13 @@ test.each(pages)('%s links to files and headings that exist', (page) => {
     return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
   });
   expect(broken.map(({ link }) => link)).toEqual([]);
+});
+
+test.each(['llms.txt', 'docs/README.md'])('%s leads to every page for users', (index) => {
+  const operations = index === 'docs/README.md' ? linksOf('docs/operations/README.md') : [];
+  const linked = new Set([...linksOf(index), ...operations].map(({ file }) => file));
+  const other = new Set([index, 'docs/README.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'SECURITY.md']);
+  expect(userPages().filter((page) => !linked.has(page) && !other.has(page))).toEqual([]);
 });
 
 test('code and configuration name pages that exist', () => {
