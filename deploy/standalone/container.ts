@@ -30,7 +30,7 @@ const LOG_BYTES = 10_000_000;
 const POLL_MS = 500;
 
 /**
- * Starts the container of a folder. It first ends one that a killed process left.
+ * Starts the container of a folder. A container that a killed process left is stopped first.
  * @throws AppError `cannot_start` if the folder belongs to a broker without a container, or the container does not start
  */
 export async function launchContainer(

@@ -24,7 +24,7 @@ const DOWNLOADS = 4;
 /** The settings that decide how jars are brought. */
 export type JarSettings = Pick<Settings, 'WAYPOST_OFFLINE' | 'WAYPOST_MAVEN_MIRROR'>;
 
-/** What the jars come from and go to; tests replace it. */
+/** Names the sources and the folder of the jars; tests replace it. */
 export interface JarPlace {
   list: JarList;
   target: string;

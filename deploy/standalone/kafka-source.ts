@@ -22,7 +22,7 @@ export interface JavaKafka {
   jars: string;
 }
 
-/** Looks at the machine and brings what is missing; a failure is an AppError `cannot_start`. */
+/** Inspects the machine and downloads missing parts. @throws AppError `cannot_start` */
 export interface Sources<Engine> {
   machineJava(): Promise<string | undefined>;
   bringJava(): Promise<string>;
@@ -52,7 +52,7 @@ export function findJavaKafka(note: Note, settings: KafkaSettings = loadSettings
   return javaKafka(sourcesOf(settings, note));
 }
 
-/** Chooses by the setting WAYPOST_KAFKA, then by what is there or can be brought. */
+/** Chooses by the setting WAYPOST_KAFKA, then by the tools of the machine, then by a download. */
 export async function chooseKafka<Engine>(
   wanted: Settings['WAYPOST_KAFKA'],
   sources: Sources<Engine>,

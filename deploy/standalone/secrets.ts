@@ -32,7 +32,7 @@ export function localSecrets(dir: string, env: NodeJS.ProcessEnv): Secrets {
   return storedSecrets(dir, env) as Secrets;
 }
 
-/** Returns the secrets that exist: those in the environment, and those of an earlier start. */
+/** Returns the existing secrets, from the environment and from an earlier start. */
 export function storedSecrets(dir: string, env: NodeJS.ProcessEnv): Partial<Secrets> {
   const stored = (name: keyof Secrets) => {
     const file = join(dir, FILES[name].file);
