@@ -27,7 +27,9 @@ beforeAll(async () => {
   // Only the declared packages: a command that needs another one fails.
   const { dependencies } = manifest();
   for (const name of Object.keys(dependencies)) {
-    symlinkSync(join(ROOT, 'node_modules', name), join(dir, 'node_modules', name));
+    const link = join(dir, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link);
   }
 }, 60_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
