@@ -14,7 +14,12 @@ export interface Tool {
 export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer', versionArguments: ['version'] };
 export const PYTHON: Tool = { command: 'python3', name: 'Python 3.9 or newer' };
 export const PIP: Tool = { command: 'python3', name: 'pip of Python 3', versionArguments: ['-m', 'pip', '--version'] };
-export const HELM: Tool = { command: 'helm', name: 'Helm 3.18 or newer', workflow: '.github/workflows/containers.yml' };
+export const HELM: Tool = {
+  command: 'helm',
+  name: 'Helm 3.18 or newer',
+  versionArguments: ['version'],
+  workflow: '.github/workflows/containers.yml',
+};
 
 /**
  * Defines a test that needs a tool. Without the tool the test is skipped. If `CI` is set, it fails and says what to install,
@@ -26,7 +31,7 @@ export function testWith(tool: Tool | undefined, name: string, story: () => Prom
   } else if (process.env.CI && !tool.workflow) {
     test(name, () => {
       throw new Error(
-        `${tool.name} is not installed here: install it, so that \`${[tool.command, ...(tool.versionArguments ?? [])].join(' ')}\` works.`,
+        `${tool.name} is not installed here: install it, so that \`${[tool.command, ...versionArguments(tool)].join(' ')}\` works.`,
       );
     });
   } else {
@@ -35,6 +40,10 @@ export function testWith(tool: Tool | undefined, name: string, story: () => Prom
   }
 }
 
-function isInstalled({ command }: Tool): boolean {
-  return spawnSync(command, [['go', 'helm'].includes(command) ? 'version' : '--version']).status === 0;
+function isInstalled(tool: Tool): boolean {
+  return spawnSync(tool.command, versionArguments(tool)).status === 0;
+}
+
+function versionArguments({ versionArguments: given = ['--version'] }: Tool): string[] {
+  return given;
 }
