@@ -18,6 +18,7 @@ import { addImport } from './commands/import';
 import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
 import { addNotices } from './commands/notices';
+import { addRecordFormat } from './commands/record-format';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
@@ -63,7 +64,7 @@ export function createProgram(cli: Cli): Command {
     ...[addListen, addTail, addSend, addVerify],
     ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
     ...[addAudiences, addTraits],
-    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit],
+    ...[addAlerts, addNotices, addTokens, addDeletions, addAudit, addRecordFormat],
     ...[addDoctor, addExport, addImport, addLogin, addCompletion],
   ];
   const top = new Group(cli, program);

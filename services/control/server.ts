@@ -28,6 +28,7 @@ import { openPostgres } from './history/postgres';
 import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { openProfiles } from './audiences/profiles';
+import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
@@ -87,11 +88,13 @@ export async function startControl(
   alerts.start();
   const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();
+  const formats = new RecordFormatSwitch({ ...jobs, entries, steadyMs: () => performance.now() });
+  formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
   const about = { windowMs, ingest };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
-  const deps = { ...backend, uses: access.uses, encryptor, history, replays, kafka, log, now, ...about };
+  const deps = { ...backend, uses: access.uses, encryptor, history, replays, formats, kafka, log, now, ...about };
   const app = createApp(deps, access);
   const server = createServer(watched(app));
   observeHistory(history);
@@ -105,7 +108,7 @@ export async function startControl(
       health.stopping = true;
       backend.events.streams.stop();
       await closeServer(server, deadlineMs / 2);
-      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), access.stop()]);
+      await Promise.all([replays.stop(), alerts.stop(), mending.stop(), formats.stop(), access.stop()]);
       await stopBackend(deadlineMs / 3);
       await history.stop(deadlineMs / 3);
       await kafka.close();
@@ -156,7 +159,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const writer = openWriter({ config, producer, log, now });
-  await markNewSystem({ config, writer, encryptor, log });
+  await markNewSystem({ config, writer, encryptor, now, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
   const seen = new EventNames(history, log);

@@ -2,7 +2,7 @@ import { DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/step-dedup';
-import { AppError, messageOf } from '../../shared/service/errors';
+import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
 import { Backpressure } from '../../shared/service/backpressure';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
@@ -91,7 +91,8 @@ export class Deliverer {
     const decoded = decodeDelivery(record.headers);
     switch (decoded.kind) {
       case 'newer':
-        return this.#stop(decoded.format);
+        this.options.onFatal(newerFormat(record, decoded.format, 'this delivery process'));
+        return 'busy';
       case 'unreadable':
         this.#setAside(record, decoded.why);
         return 'accepted';
@@ -209,12 +210,6 @@ export class Deliverer {
       () => record.done(),
       () => undefined,
     );
-  }
-
-  #stop(format: string): DispatchResult {
-    const message = `a delivery has format ${format}, which this version does not know: upgrade it first`;
-    this.options.onFatal(new AppError('newer_format', message));
-    return 'busy';
   }
 
   #nowMs(): number {

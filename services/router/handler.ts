@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/service/backpressure';
-import { AppError, messageOf } from '../../shared/service/errors';
+import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
 import {
   type BatchProducer,
   type InRecord,
@@ -11,7 +11,6 @@ import {
   type OutRecord,
   type DispatchResult,
 } from '../../shared/kafka/port';
-import { newerFormat } from '../../shared/kafka/dedup-warmup';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision, doubtOf, rejectedRecord, type SetAside } from './decide';
 import { Deferrals } from './deferrals';

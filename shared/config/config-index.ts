@@ -1,10 +1,11 @@
-import { type ConfigRecord, type Destination, type Source } from '../model/config';
+import { type ConfigRecord, type Destination, type RecordFormat, type Source } from '../model/config';
+import { FIRST_FORMAT, READS_FORMAT } from '../model/record-format';
 import { type Entry } from './types';
 import { writeKeyHash } from './encryption';
 
 /**
- * Answers the two questions of every message without a search: which source a write key opens, and which destinations
- * are connected to a source.
+ * Answers the questions of every message without a search: which source a write key opens, which destinations are
+ * connected to a source, and which format a record is written in.
  */
 
 /** A source, and how long the given write key opens it. */
@@ -31,11 +32,16 @@ export class ConfigIndex {
    * Built on demand: at start, thousands of destinations of one source are read without rebuilding the list for each.
    */
   readonly #lists = new Map<string, readonly Entry<Destination>[]>();
+  /** the format of the records that this process writes */
+  recordFormat = FIRST_FORMAT;
 
   /** Replaces an entry's record with another, which is a deletion if it has no `data`. */
   replace(before: ConfigRecord | undefined, after: ConfigRecord): void {
     if (before?.data) this.#forget(before);
     const { version, data } = after;
+    if (after.kind === 'record_format') {
+      this.recordFormat = Math.min((data as RecordFormat | undefined)?.format ?? FIRST_FORMAT, READS_FORMAT);
+    }
     if (!data) return;
     if (after.kind === 'source') {
       const entry = { version, data: data as Source };

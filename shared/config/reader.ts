@@ -99,6 +99,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
     token: (id) => state.token(id),
     system: () => state.system(),
+    recordFormat: () => state.recordFormat(),
     audience: (id) => state.audience(id),
     computedTrait: (id) => state.computedTrait(id),
     destination: (id) => state.destination(id),

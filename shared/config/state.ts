@@ -50,7 +50,7 @@ interface Stored {
 const header = z.object({ format: z.number() });
 const head = z.object({
   format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'system']),
+  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'record_format', 'system']),
   id: z.string().min(1),
   version: z.int().min(1),
   replaces: z.int().min(0),
@@ -64,6 +64,7 @@ const shapes = {
   token: z.object({ hash: z.string() }),
   audience: z.object({ key: z.string(), source: z.string() }),
   computed_trait: z.object({ key: z.string(), source: z.string() }),
+  record_format: z.object({ format: z.int().min(1), automatic: z.boolean() }),
   system: z.object({ canary: z.string(), writeKeys: z.literal('sealed') }),
 };
 
@@ -79,8 +80,7 @@ export class ConfigState implements ConfigView {
     if (value === null) return this.#applyTombstone(key);
     const parsed = parse(key, value);
     if ('kind' in parsed) {
-      const named = sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE;
-      this.#unreadable.set(key, [...named, ...this.#sourcesOf(key)]);
+      this.#unreadable.set(key, [...(sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE), ...this.#sourcesOf(key)]);
       // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
       return parsed;
@@ -89,8 +89,7 @@ export class ConfigState implements ConfigView {
     const present = this.#stored.get(key);
     const json = JSON.stringify([record.version, record.data]);
     if (present && record.replaces !== present.record.version && !this.#replacesUnreadable(key, record, present)) {
-      // A record with the same content (a repeated append, or two writers that repaired it at the same time) is
-      // harmless.
+      // A record with the same content (a repeated append, or two repairs at the same time) is harmless.
       if (json !== present.json) this.#unsettled.add(key);
       else if (present.record.data !== undefined) this.#unsettled.delete(key);
       return {
@@ -182,6 +181,10 @@ export class ConfigState implements ConfigView {
 
   computedTrait(id: string): Entry<ComputedTrait> | undefined {
     return this.#entry('computed_trait', id);
+  }
+
+  recordFormat(): number {
+    return this.#index.recordFormat;
   }
 
   sourceByWriteKey(key: string, nowMs: number): Entry<Source> | undefined {

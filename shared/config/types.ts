@@ -26,6 +26,8 @@ export interface ConfigView {
   token(id: string): Entry<Token> | undefined;
   /** undefined in a system that an earlier version created, until `config reseal` */
   system(): Entry<SystemEntry> | undefined;
+  /** Returns the format of the records that this process writes (model/record-format.ts). Cheap. */
+  recordFormat(): number;
   audience(id: string): Entry<Audience> | undefined;
   computedTrait(id: string): Entry<ComputedTrait> | undefined;
   destination(id: string): Entry<Destination> | undefined;

@@ -15,6 +15,7 @@ import { connectCluster } from './kafkajs/cluster';
 import { partitionOf } from './protocol/bytes';
 import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
+import { readGroupFormats } from './consumer/describe-group';
 import { Membership } from './consumer/membership';
 import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type Kafka, type Tail, type TailOptions } from './port';
@@ -122,7 +123,6 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
       const make = () => consumer(groupId, { ...joining, ...fetching });
       // A partition that has no leader must not hide the offsets of the others.
       const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
-      const appendedAt = timeOf(reader, prefix);
       const parts = {
         make,
         admin: ledAdmin,
@@ -131,7 +131,7 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
         prefix,
         log,
         partitionOf,
-        appendedAt,
+        appendedAt: timeOf(reader, prefix),
         sessionMs: SESSION_MS,
       };
       const consumption = new KafkaConsumption(parts, consumeOptions);
@@ -143,6 +143,7 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
       const topics = await admin.listTopics();
       return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
     },
+    groupFormats: () => orUnavailable(readGroupFormats(admin, prefix)),
     close: async () => {
       await reader.close();
       await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);

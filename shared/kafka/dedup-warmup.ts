@@ -1,9 +1,9 @@
-import { AppError, messageOf } from '../service/errors';
+import { messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka } from './port';
 import { MESSAGES } from './topics';
 
-/** Shared by readers of `messages`: the start-up read that fills their deduplication window, and the error for newer formats. */
+/** The start-up read of `messages` that fills the deduplication window of a reader. */
 
 /** Copies of messages that were not read by then may be delivered again, which is better than a longer start. */
 const RECALL_DEADLINE_MS = 30_000;
@@ -40,12 +40,4 @@ export async function warmDedupWindow(
   } catch (error) {
     log.warn({ records, reason: messageOf(error) }, 'dedup.partly_warmed');
   }
-}
-
-/** Returns the error with which a process ends at a record of a newer format. @param who to upgrade, as in "this router" */
-export function newerFormat(at: { partition: number; offset: number }, format: string, who: string): AppError {
-  return new AppError(
-    'newer_format',
-    `The topic messages holds a record (partition ${at.partition}, offset ${at.offset}) of format ${format}, written by a newer Waypost than ${who}. Upgrade it.`,
-  );
 }

@@ -1,3 +1,4 @@
+export { READS_FORMAT } from '../model/record-format';
 import { formatDuration, parseDuration } from '../model/duration';
 import { parkTiers } from '../model/schedule';
 

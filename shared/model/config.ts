@@ -157,12 +157,29 @@ export interface SystemEntry {
 }
 export const SYSTEM_ID = 'system';
 
+/**
+ * The format of the records that all processes write (record-format.ts): a single entry. A system that an earlier version
+ * created has none and writes the first format.
+ */
+export interface RecordFormat {
+  id: typeof RECORD_FORMAT_ID;
+  /** for the audit trail */
+  name: string;
+  format: number;
+  /** control raises `format` once every process reads a newer one */
+  automatic: boolean;
+  createdAt: string;
+  updatedAt: string;
+}
+export const RECORD_FORMAT_ID = 'record_format';
+
 export interface Kinds {
   source: Source;
   destination: Destination;
   token: Token;
   audience: Audience;
   computed_trait: ComputedTrait;
+  record_format: RecordFormat;
   system: SystemEntry;
 }
 export type Kind = keyof Kinds;

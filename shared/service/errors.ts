@@ -35,3 +35,18 @@ export class AppError extends Error {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/**
+ * Returns the error of a reader that meets a record of a newer format, and leaves it in Kafka.
+ * @param who to upgrade, as in "this router"
+ */
+export function newerFormat(
+  at: { topic: string; partition: number; offset: number },
+  format: string,
+  who: string,
+): AppError {
+  return new AppError(
+    'newer_format',
+    `The topic ${at.topic} holds a record (partition ${at.partition}, offset ${at.offset}) of format ${format}, written by a newer Waypost than ${who}. Upgrade it, or switch newer formats off before you go back (docs/operations/upgrading.md).`,
+  );
+}

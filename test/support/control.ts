@@ -16,6 +16,7 @@ import { type Database } from '../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../services/control/deletions/store';
 import { type ControlContext } from '../../services/control/context';
 import { openProfiles } from '../../services/control/audiences/profiles';
+import { RecordFormatSwitch } from '../../services/control/record-format/switch';
 import { Replays } from '../../services/control/replays/runner';
 import { openTestSends } from '../../services/control/destinations/test-send';
 import { openConfig } from '../../shared/config/reader';
@@ -40,6 +41,8 @@ export interface ControlUnderTest {
   /** the clock of the API: set it */
   clock: { now: Date };
   replays: Replays;
+  /** looks only when a test calls it */
+  formats: RecordFormatSwitch;
   /** evaluates only when a test calls it */
   alerts: Alerts;
   /** repairs only when a test calls it */
@@ -80,7 +83,7 @@ export async function controlUnderTest(
   const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
-  if (options.isNew) await markNewSystem({ config, writer, encryptor, log });
+  if (options.isNew) await markNewSystem({ config, writer, encryptor, now, log });
   const replays = new Replays({
     ...{ kafka, producer, history, config, windowMs: WINDOW_MS, now, log },
     // A stopped process, whose clock stands, sends nothing.
@@ -89,6 +92,7 @@ export async function controlUnderTest(
   const entries = openConfigEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
   const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });
+  const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
   const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, now: nowMs, log });
@@ -105,6 +109,7 @@ export async function controlUnderTest(
     limited,
     history,
     replays,
+    formats,
     profiles,
     previews,
     members,
@@ -123,6 +128,7 @@ export async function controlUnderTest(
     memory,
     clock,
     replays,
+    formats,
     alerts,
     mending: new DefinitionRepair({ config, entries, now, log }),
     seen,

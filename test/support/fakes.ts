@@ -87,6 +87,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     destination: () => undefined,
     token: () => undefined,
     system: () => undefined,
+    recordFormat: () => 1,
     audience: () => undefined,
     computedTrait: () => undefined,
     destinationsOf: () => [],

@@ -4,6 +4,7 @@ import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { newerFormat } from '../../../shared/service/errors';
 import { type Profile } from '../profiles/profile';
 
 /**
@@ -91,8 +92,13 @@ export function encodeEvent(
   return { value: JSON.stringify(event), headers };
 }
 
-/** @returns undefined if it cannot be used: from a newer version, or with an id that is too long for the store */
+/**
+ * @returns undefined if it cannot be used, for example with an id that is too long for the store
+ * @throws AppError `newer_format`: the process must end, and leave the record to a newer one
+ */
 export function decodeEvent(record: InRecord): Incoming | undefined {
+  const { format = '' } = record.headers;
+  if (Number(format) > Number(PROFILE_EVENT_FORMAT)) throw newerFormat(record, format, 'this audiences process');
   if (record.headers.format !== PROFILE_EVENT_FORMAT || record.value === null || record.key === null) return undefined;
   // The check of `isUser`, on the bytes.
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;

@@ -2,7 +2,7 @@ import { type ConfigReader } from '../../../shared/config/types';
 import { parseMessage, readMessageHeaders, rememberMessage } from '../../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, refFromHash } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/service/backpressure';
-import { AppError, messageOf } from '../../../shared/service/errors';
+import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import {
   type BatchProducer,
   type InRecord,
@@ -10,7 +10,6 @@ import {
   type OpenRecord,
   type DispatchResult,
 } from '../../../shared/kafka/port';
-import { newerFormat } from '../../../shared/kafka/dedup-warmup';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { messagesOrigin, encodeEvent, eventOf, isUser } from './event';

@@ -1,6 +1,8 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { newerFormatOf } from '../../../shared/model/record-format';
+import { newerFormat } from '../../../shared/service/errors';
 import { addToHealth, beginPositions, movePositions, readPositions } from './store';
 import { type History } from '../history/history';
 import { type Evidence, evidenceOf } from './health';
@@ -56,7 +58,11 @@ export class AttemptReader {
       const from = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
       this.#next.set(partition, from);
       for await (const { records, next } of scan(kafka, { topic: ATTEMPTS, partition, from, to: high })) {
-        for (const { value } of records) this.#learn(evidenceOf(value));
+        for (const record of records) {
+          const format = newerFormatOf(record.headers);
+          if (format !== undefined) throw newerFormat(record, format, 'this control process');
+          this.#learn(evidenceOf(record.value));
+        }
         this.#next.set(partition, next);
         this.#unwritten += records.length;
         if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;

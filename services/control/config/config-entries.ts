@@ -8,6 +8,7 @@ import { Problem } from '../http/problem';
 import { auditNote } from '../audit/model';
 import { type Actor } from '../auth/identities';
 import { requireMatch } from '../http/entry-patch';
+import { newRecordFormat } from '../record-format/decide';
 import { randomBytes } from 'node:crypto';
 
 /** `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the length is constant until 2059). */
@@ -116,26 +117,40 @@ function find(config: ConfigReader, kind: ApiKind, id: string): Entry<Kinds[ApiK
       return config.audience(id);
     case 'computed_trait':
       return config.computedTrait(id);
+    case 'record_format':
+      return config.list(kind)[0];
   }
 }
 
-const KINDS: readonly Kind[] = ['source', 'destination', 'token', 'audience', 'computed_trait', 'system'];
+const KINDS: readonly Kind[] = [
+  'source',
+  'destination',
+  'token',
+  'audience',
+  'computed_trait',
+  'record_format',
+  'system',
+];
 
 /**
- * Writes the entry with the format of `config` if `config` is empty, since no older process can be in use then. A
- * system with entries gets it by `config reseal`, once every process reads the new format.
+ * Writes the entries with the formats of `config` and of other records if `config` is empty, since no older process can
+ * be in use then. A system with entries gets the first by `config reseal`, once every process reads the new format, and
+ * the second by record-format/switch.ts.
  */
 export async function markNewSystem(options: {
   config: Pick<ConfigView, 'list'>;
   writer: Pick<ConfigWriter, 'write'>;
   encryptor: Encryptor;
+  now: () => Date;
   log: Log;
 }): Promise<void> {
-  const { config, writer, encryptor, log } = options;
+  const { config, writer, encryptor, now, log } = options;
   if (KINDS.some((kind) => config.list(kind).length > 0)) return;
   try {
     // If another control process was first, its entry is equally valid.
     await writer.write('system', SYSTEM_ID, newSystemEntry(encryptor), { replaces: 0 });
+    const format = newRecordFormat(now().toISOString());
+    await writer.write('record_format', format.id, format, { replaces: 0 });
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'config.not_marked');
   }

@@ -1,7 +1,14 @@
 import { backoff, inTurn, sleep } from '../../../shared/service/async';
-import { AppError, messageOf } from '../../../shared/service/errors';
+import { newerFormatOf } from '../../../shared/model/record-format';
+import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
-import { type Consumption, type Kafka, type Range } from '../../../shared/kafka/port';
+import {
+  type Consumption,
+  type DispatchResult,
+  type Kafka,
+  type OpenRecord,
+  type Range,
+} from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from '../audit/store';
@@ -35,6 +42,8 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
+  /** the record of a newer format at which a partition waits */
+  #newer: string | undefined;
   /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
   #consumptions: Consumption[] = [];
@@ -70,7 +79,7 @@ export class History {
 
   /** Why the history cannot be queried or lags behind; undefined if it works. */
   get trouble(): string | undefined {
-    return this.#why ?? this.#feed.trouble ?? this.#audit.trouble;
+    return this.#why ?? this.#newer ?? this.#feed.trouble ?? this.#audit.trouble;
   }
 
   /** Events and audit notes that could not be stored since the process started. */
@@ -184,9 +193,19 @@ export class History {
     const consume = (name: string, topic: string, feed: BatchWriter<Event> | BatchWriter<AuditRow>) =>
       kafka.consume({
         ...{ group: groupOf(name, id), label: name, topics: [topic], batchFetches: true },
-        ...{ onRecord: feed.onRecord.bind(feed), onFatal },
+        ...{ onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record), onFatal },
       });
     this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
+  }
+
+  /** Leaves a record of a newer format, and what follows in its partition, in Kafka, and reports it as a trouble. */
+  #leaveToNewer(record: OpenRecord): DispatchResult | undefined {
+    const format = newerFormatOf(record.headers);
+    if (format === undefined) return undefined;
+    const { message } = newerFormat(record, format, 'this control process');
+    if (this.#newer === undefined) this.options.log.error({ reason: message }, 'history.newer_format');
+    this.#newer = message;
+    return { againInMs: LONGEST_PAUSE_MS };
   }
 
   #resume(): void {

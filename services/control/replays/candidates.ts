@@ -8,6 +8,8 @@ import { routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
+import { newerFormatOf } from '../../../shared/model/record-format';
+import { newerFormat } from '../../../shared/service/errors';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Scope } from './job';
 
@@ -24,12 +26,17 @@ export interface Candidate {
 /** The history's data of a delivery that a replay needs. */
 export type Known = Pick<DeliveryRow, 'status' | 'replay'>;
 
-/** Returns the delivery of a record if it is within the scope. */
+/**
+ * Returns the delivery of a record if it is within the scope.
+ * @throws AppError `newer_format`: a newer control process must run the replay
+ */
 export function candidateOf(
   record: InRecord,
   scope: Scope,
   config: Pick<ConfigView, 'source' | 'destination'>,
 ): Candidate | undefined {
+  const format = newerFormatOf(record.headers);
+  if (format !== undefined) throw newerFormat(record, format, 'this control process');
   const found = scope.origin === 'dead_letters' ? deadDelivery(record) : fromMessage(record, scope, config);
   if (!found) return undefined;
   const { destinationId, acceptedAt, type, test } = found.delivery;

@@ -70,7 +70,7 @@ export class JobRun {
         await leased.save();
       } catch (error) {
         // Kafka or the database is away: wait and retry.
-        if (!isPassing(error)) Object.assign(job, { status: 'failed', error: 'an unexpected error; see the log' });
+        if (!isPassing(error)) Object.assign(job, { status: 'failed', error: failureOf(error) });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
         // An append without an answer may have succeeded.
         sent = undefined;
@@ -147,6 +147,11 @@ export class JobRun {
 
 function isPassing(error: unknown): boolean {
   return (error instanceof Problem && error.code === 'unavailable') || (error instanceof AppError && error.retriable);
+}
+
+function failureOf(error: unknown): string {
+  const isNewer = error instanceof AppError && error.code === 'newer_format';
+  return isNewer ? error.message : 'an unexpected error; see the log';
 }
 
 /** Longest time until a waiting caller notices that it should stop. */

@@ -4,6 +4,7 @@ import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition } from './partition';
 import { memberOf, type Membership, topicPartitionsOf } from './membership';
 import { type Bounds } from '../kafkajs/leaderless';
+import { type GroupFormats } from '../port';
 
 /**
  * Describes a consumer group from outside: which partitions each member reads, which have no reader, and their lag, which
@@ -35,6 +36,23 @@ export async function describeGroup(admin: Admin, groupId: string): Promise<Grou
     return { memberId, topics, current, places: topicPartitionsOf(Object.fromEntries(read)) };
   });
   return { members };
+}
+
+/** Describes all consumer groups of this installation. @param prefix of topics and groups */
+export async function readGroupFormats(admin: Admin, prefix: string): Promise<GroupFormats[]> {
+  const own = `${prefix}waypost-`;
+  const listed = await admin.listGroups();
+  const ids = listed.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(own));
+  if (ids.length === 0) return [];
+  const { groups } = await admin.describeGroups(ids);
+  return groups.map(({ groupId, state, members }) => ({
+    group: groupId.slice(own.length),
+    settled: state === 'Stable' || state === 'Empty' || state === 'Dead',
+    members: members.map(({ memberId, memberMetadata, clientId: client, clientHost }) => {
+      const { reads } = memberOf(memberId, memberMetadata);
+      return { client, host: clientHost.replace(/^\//, ''), reads };
+    }),
+  }));
 }
 
 /** Returns the partitions of these topics that no member reads. @param counts partitions of each topic */

@@ -1,6 +1,7 @@
 import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner } from 'kafkajs';
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
+import { READS_FORMAT } from '../topics';
 import { assignPlaces, type Member } from './cooperative-assignor';
 import { idOf, type TopicPartition } from './partition';
 
@@ -32,6 +33,7 @@ const userData = z.object({
   leaving: z.boolean(),
   generation: z.int().optional(),
   places: z.record(z.string(), numbers).optional(),
+  reads: z.int().min(1).optional(),
 });
 
 export class Membership {
@@ -121,7 +123,7 @@ export class Membership {
     for (const { topic, number } of claimed.values()) (places[topic] ??= []).push(number);
     const owned = [...new Set([...claimed.values()].map(({ number }) => number))];
     const { leaving, generation } = this;
-    const data = JSON.stringify({ owned, at: this.#joinedAt, leaving, generation, places });
+    const data = JSON.stringify({ owned, at: this.#joinedAt, leaving, generation, places, reads: READS_FORMAT });
     return AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.from(data) });
   }
 
@@ -138,15 +140,23 @@ export class Membership {
   }
 }
 
+/** What the metadata of a member says about the version that it runs. */
+interface Version {
+  /** true if it runs this version or a newer one */
+  current: boolean;
+  /** the newest record format that it reads; a member of an older version does not say it */
+  reads: number;
+}
+
 /** Decodes the metadata with which a member joined, as far as this version understands it. */
-export function memberOf(memberId: string, memberMetadata: Buffer): Member & { current: boolean } {
+export function memberOf(memberId: string, memberMetadata: Buffer): Member & Version {
   const decoded = AssignerProtocol.MemberMetadata.decode(memberMetadata);
   const topics = decoded?.topics ?? [];
   const said = readUserData(decoded?.userData.toString() ?? '');
   // A member of an older version owns its co-partitions in all its topics. A member of another kind claims none.
   const places = said?.places ?? Object.fromEntries(topics.map((topic) => [topic, said?.owned ?? []]));
-  const { at = 0, leaving = false, generation } = said ?? {};
-  return { memberId, topics, places, at, leaving, generation, current: said?.places !== undefined };
+  const { at = 0, leaving = false, generation, reads = 1 } = said ?? {};
+  return { memberId, topics, places, at, leaving, generation, reads, current: said?.places !== undefined };
 }
 
 function readUserData(text: string): z.infer<typeof userData> | undefined {

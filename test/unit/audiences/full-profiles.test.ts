@@ -176,3 +176,16 @@ it.each([
   const record = { key: Buffer.from(user), value: Buffer.from(value), headers, offset: 0 } as unknown as InRecord;
   expect(decodeEvent(record) !== undefined).toBe(taken);
 });
+
+it('an event of a newer format is not decoded, and ends the process before it is counted as done', () => {
+  const { value, headers } = encodeEvent({ kind: 'delete' });
+  const about = {
+    topic: 'profiles.events',
+    partition: 1,
+    offset: 7,
+    key: Buffer.from('ann'),
+    value: Buffer.from(value),
+  };
+  const record = { ...about, headers: { ...headers, format: '2' } } as unknown as InRecord;
+  expect(() => decodeEvent(record)).toThrow(/profiles\.events .*partition 1, offset 7.*format 2/);
+});

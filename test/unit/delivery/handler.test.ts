@@ -84,12 +84,15 @@ class Story {
     await settle();
   }
 
-  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1' } = {}): DispatchResult {
+  offer(change: Partial<Delivery> = {}, { topic = 'webhooks', key = 'dst:1', format = '' } = {}): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
     const record: OpenRecord = {
       ...{ topic, partition: 0, offset, timestampMs: Date.now(), key: Buffer.from(key), value: Buffer.from('{}') },
-      headers: encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
+      headers: {
+        ...encodeDelivery(aDelivery({ id: `dlv_${String(offset)}`, ...change })),
+        ...(format !== '' && { format }),
+      },
       done: () => this.done.push(offset),
       get isRevoking() {
         return leaving();
@@ -199,6 +202,12 @@ afterEach(() => {
 
 /** Returns the times of a delivery whose window has just ended. */
 const late = () => ({ acceptedAt: Date.now() - WINDOW_MS - 1, expiresAt: Date.now() - 1 });
+
+test('a delivery of a newer format ends the process, and its record stays open', () => {
+  story = new Story(['/a']);
+  expect(() => story.offer({}, { format: '3' })).toThrow(/topic webhooks .*partition 0, offset 0.*format 3.*Upgrade/);
+  expect([story.sent, story.done]).toEqual([[], []]);
+});
 
 test("a delivery to a destination that stores a header with the name of one of Waypost's is sent with Waypost's", async () => {
   story = new Story([]);

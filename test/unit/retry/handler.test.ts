@@ -52,6 +52,16 @@ test('of two records of the same step, retry returns one, and drops the other', 
   expect(returner.duplicatesDropped).toBe(1);
 });
 
+test('retry returns a record of a newer format as it is', () => {
+  const producer = recordingProducer();
+  const returner = new Requeuer({ producer, now: () => NOW, onRoom: () => undefined });
+  const headers = { format: '9', unknown: 'field' };
+  expect(returner.onRecord(due(1, headers, () => undefined))).toBe('accepted');
+  expect(producer.appends.flat()).toMatchObject([
+    { topic: 'webhooks.due', key: 'dst:1', value: Buffer.from('{}'), headers },
+  ]);
+});
+
 test.each([
   ['a record whose due time is long past is due now', 0, 10_000, 50_000, 'now'],
   ['a record is due at the exact moment of its due time', 40_000, 10_000, 50_000, 'now'],

@@ -33,6 +33,30 @@ function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]
   return sent;
 }
 
+it('a record of a newer format ends the process, and stays open', () => {
+  const done = jest.fn();
+  const onFatal = jest.fn();
+  const producer = {
+    send: () => Promise.resolve(),
+    pendingBytes: 0,
+    oldestPendingAt: undefined,
+    close: () => Promise.resolve(),
+  };
+  const repartitioner = new Repartitioner({
+    ...{
+      config: { source: () => undefined },
+      producer,
+      log: pino({ level: 'silent' }),
+      onRoom: () => undefined,
+      onFatal,
+    },
+  });
+  const at = { topic: 'messages', partition: 1, offset: 7, timestampMs: 1, key: null, value: null };
+  const record = { ...at, headers: { format: '3' }, done } as unknown as OpenRecord;
+  expect([repartitioner.onRecord(record), repartitioner.onRecord(record)]).toEqual(['busy', 'busy']);
+  expect([onFatal.mock.calls, done.mock.calls]).toMatchObject([[[{ code: 'newer_format' }]], []]);
+});
+
 const alias = { type: 'alias' as const, previousId: 'ann', userId: 'mallory' };
 
 it.each([

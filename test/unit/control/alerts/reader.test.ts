@@ -56,6 +56,13 @@ it('the reader passes unreadable records', async () => {
   expect([await reader().readToEnds(always), await position()]).toEqual([true, 2]);
 });
 
+it('the reader waits at a record of a newer format, and reads on once it can', async () => {
+  append(aDeath());
+  memory.append([{ topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '3' } }]);
+  await expect(reader().readToEnds(always)).rejects.toMatchObject({ code: 'newer_format' });
+  expect([await dead(), await position()]).toEqual([[], 0]);
+});
+
 it('the reader stores no position behind a record that Kafka does not return', async () => {
   append(aFailure());
   const asked: ReadAt[] = [];

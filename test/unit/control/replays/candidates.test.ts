@@ -90,6 +90,11 @@ describe('dead letters', () => {
   });
 });
 
+it('a replay ends at a record of a newer format, which it must not leave out', () => {
+  const record = inRecord('webhooks.dead', { ...encodeDelivery(DELIVERY), format: '3' }, '{}');
+  expect(() => candidateOf(record, SCOPE, config())).toThrow(/partition 2, offset 7.*format 3.*Upgrade/);
+});
+
 describe('messages', () => {
   const scope: Scope = { ...SCOPE, origin: 'messages' };
   it.each<[string, InRecord, ReturnType<typeof config>, boolean]>([

@@ -1,0 +1,179 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AssignerProtocol, Kafka as KafkaJs, logLevel, type PartitionAssigner } from 'kafkajs';
+import { openConfigEntries } from '../../services/control/config/config-entries';
+import { HOLD_MS } from '../../services/control/record-format/decide';
+import { RecordFormatSwitch } from '../../services/control/record-format/switch';
+import { type RunningControl, startControl } from '../../services/control/server';
+import { openConfig } from '../../shared/config/reader';
+import { openWriter } from '../../shared/config/writer';
+import { connectKafka } from '../../shared/kafka/client';
+import { Membership } from '../../shared/kafka/consumer/membership';
+import { type Consumption, type Kafka } from '../../shared/kafka/port';
+import { loadSettings } from '../../shared/service/settings';
+import { createLog } from '../../shared/telemetry/log';
+import { type Json } from '../../tools/harness/api';
+import { eventually } from '../support/eventually';
+import { anAttempt } from '../support/events';
+
+/** The switch for record formats on a real Kafka: members of two versions, and control's history at a newer record. */
+
+const log = createLog('test', 'silent');
+const onFatal = (error: unknown) => {
+  throw error;
+};
+const env = (name: string) => ({
+  KAFKA_BROKERS: process.env.KAFKA_BROKERS!,
+  WAYPOST_TOPIC_PREFIX: `${name}-${randomUUID().slice(0, 8)}.`,
+  WAYPOST_PARTITIONS: '2',
+  WAYPOST_REPLICATION: '1',
+});
+
+describe('an existing system', () => {
+  const settings = loadSettings(env('formats'));
+  const closing: (() => Promise<unknown>)[] = [];
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close();
+  });
+
+  it('writes the newer format once the last process of an older version is gone, and the first again when it is off', async () => {
+    const kafka = await connectKafka(settings, { clientId: 'test', log });
+    closing.push(() => kafka.close());
+    for (const group of ['router', 'delivery', 'retry', 'control-history-1']) {
+      const consumption = await joined(kafka, group);
+      closing.push(() => consumption.stop(0));
+    }
+    const older = await oldMember(`${settings.WAYPOST_TOPIC_PREFIX}waypost-router`);
+    closing.push(older.leave);
+    const { formats, writes, pass } = await openSwitch(kafka);
+
+    await eventually(async () => {
+      const { members, missing } = await formats.view();
+      expect(members.map(({ group, reads }) => `${group} ${String(reads)}`).sort()).toEqual([
+        ...['control-history-1 2', 'delivery 2', 'retry 2', 'router 1', 'router 2'],
+      ]);
+      expect(missing).toEqual([]);
+    });
+    await pass(2 * HOLD_MS);
+    expect(writes()).toBe(1);
+
+    await older.leave();
+    await eventually(async () => {
+      const { members, settling } = await formats.view();
+      expect([members.every(({ reads }) => reads === 2), settling]).toEqual([true, []]);
+    });
+    await pass(HOLD_MS);
+    await eventually(() => expect(writes()).toBe(2));
+
+    const by = { id: 'admin', name: 'admin', role: 'admin' as const };
+    await formats.set({ by, ifMatch: undefined }, false);
+    await eventually(() => expect(writes()).toBe(1));
+    await pass(2 * HOLD_MS);
+    expect(writes()).toBe(1);
+  }, 120_000);
+
+  const joined = (kafka: Kafka, group: string): Promise<Consumption> =>
+    kafka.consume({ group, topics: ['messages'], onRecord: () => 'accepted', onFatal });
+
+  /** Opens the switch with a clock of its own. `pass` looks every 50 s of it. */
+  async function openSwitch(kafka: Kafka) {
+    const config = await openConfig(kafka, { name: 'test', log, onFatal });
+    const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+    const now = () => new Date();
+    const writer = openWriter({ config, producer, log, now });
+    closing.push(() =>
+      writer
+        .close()
+        .then(() => producer.close(1_000))
+        .then(() => config.stop()),
+    );
+    let ms = 0;
+    const entries = openConfigEntries(config, writer);
+    const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => ms, log });
+    const pass = async (span: number) => {
+      for (const until = ms + span; ms <= until; ms += 50_000) await formats.look();
+    };
+    return { formats, writes: () => config.recordFormat(), pass };
+  }
+
+  /** Joins a group as the version before this one does: its metadata names no record format. */
+  async function oldMember(groupId: string): Promise<{ leave: () => Promise<void> }> {
+    const assigner: PartitionAssigner = (cluster) => {
+      const present = new Membership().assigner(cluster);
+      const protocol: typeof present.protocol = (subscription) => {
+        const { name, metadata } = present.protocol(subscription);
+        const { version = 1, topics = [], userData } = AssignerProtocol.MemberMetadata.decode(metadata) ?? {};
+        const { reads: _, ...rest } = JSON.parse(userData?.toString() ?? '') as { reads: number };
+        const data = Buffer.from(JSON.stringify(rest));
+        return { name, metadata: AssignerProtocol.MemberMetadata.encode({ version, topics, userData: data }) };
+      };
+      return { ...present, protocol };
+    };
+    const brokers = process.env.KAFKA_BROKERS!.split(',');
+    const consumer = new KafkaJs({ brokers, clientId: 'old', logLevel: logLevel.NOTHING }).consumer({
+      ...{ groupId, partitionAssigners: [assigner], sessionTimeout: 6_000, heartbeatInterval: 150 },
+    });
+    await consumer.connect();
+    await consumer.subscribe({ topic: `${settings.WAYPOST_TOPIC_PREFIX}messages` });
+    await consumer.run({ eachMessage: () => Promise.resolve() });
+    let left: Promise<void> | undefined;
+    return { leave: () => (left ??= consumer.disconnect()) };
+  }
+});
+
+describe('a new system', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waypost-formats-'));
+  const TOKEN = 'integration-admin-token';
+  const settings = loadSettings({
+    ...env('new-format'),
+    ...{ WAYPOST_DATA_DIR: dataDir, WAYPOST_HOST: '127.0.0.1', WAYPOST_ADMIN_TOKEN: TOKEN },
+    ...{ WAYPOST_CONTROL_PORT: '0', WAYPOST_CONTROL_HEALTH_PORT: '0' },
+    WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
+  });
+  let control: RunningControl;
+  let kafka: Kafka;
+  beforeAll(async () => {
+    control = await startControl(settings, log, onFatal);
+    kafka = await connectKafka(settings, { clientId: 'test', log });
+  });
+  afterAll(async () => {
+    await kafka.close();
+    await control.stop(5_000);
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  const get = async (path: string) => {
+    const address = `http://127.0.0.1:${String(control.port)}/api/v1${path}`;
+    return (await (await fetch(address, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Json;
+  };
+
+  it('writes the newest format from its beginning', async () => {
+    expect(await get('/record-format')).toMatchObject({ format: 2, newest: 2, automatic: true, version: 1 });
+  });
+
+  it('leaves attempts of a newer format, and what follows in their partition, to a newer control process', async () => {
+    const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+    const now = new Date().toISOString();
+    const attempt = (delivery: string, partition: number, headers = {}) => ({
+      ...{ topic: 'attempts', key: delivery, partition, headers },
+      value: JSON.stringify(anAttempt({ delivery, userId: 'kim', acceptedAt: now, at: now })),
+    });
+    await producer.send([
+      ...[attempt('a', 0), attempt('b', 0, { format: '3' }), attempt('c', 0)],
+      ...[attempt('d', 1), attempt('e', 1)],
+    ]);
+    await producer.close(1_000);
+    const known = async () => ((await get('/deliveries?user=kim')).data as { id: string }[]).map(({ id }) => id).sort();
+    await eventually(async () => expect(await known()).toEqual(['a', 'd', 'e']), { deadlineMs: 60_000 });
+    await eventually(async () => {
+      const ready = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
+      expect([ready.status, JSON.stringify(await ready.json())]).toEqual([
+        200,
+        expect.stringMatching(/attempts holds a record \(partition 0, offset 1\) of format 3.*Upgrade/),
+      ]);
+    });
+    const group = (await kafka.groupFormats()).find((each) => each.group.startsWith('control-history-'))?.group ?? '';
+    await eventually(async () => expect(await kafka.committed(group, 'attempts')).toEqual([1, 2]));
+  }, 120_000);
+});
