@@ -1,4 +1,4 @@
-import { parseDuration } from '../shared/model/duration';
+import { parseDuration } from '../shared/model/time';
 import { usage } from './process-context';
 
 /**

@@ -1,5 +1,5 @@
 import { verifyWebhook, WebhookError } from '../../clients/node/src/webhook';
-import { parseDuration } from '../../shared/model/duration';
+import { parseDuration } from '../../shared/model/time';
 import { type Group } from '../command';
 import { paintOf } from '../output/paint';
 import { readBytes, readSecretFile } from '../secret-input';

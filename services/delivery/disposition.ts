@@ -11,7 +11,7 @@ import {
 import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
 import { mergeClassifications } from '../../shared/model/classify-response';
 import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
-import { isoTime } from '../../shared/model/client-clock';
+import { isoTime } from '../../shared/model/time';
 import { type NotTried, type Timing } from './admission';
 import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';

@@ -1,9 +1,9 @@
 import { DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
-import { createStepDedup } from '../../shared/model/step-dedup';
+import { createStepDedup } from '../../shared/model/dedup-window';
 import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
-import { Backpressure } from '../../shared/service/backpressure';
+import { Backpressure } from '../../shared/service/load-limits';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';

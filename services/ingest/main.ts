@@ -1,7 +1,7 @@
 import { createClientAddress } from '../../shared/service/client-address';
 import { runService } from '../../shared/service/run';
-import { observeServer } from '../../shared/telemetry/http-server';
-import { budgetsOf, memoryOfProcess } from './budgets';
+import { observeServer } from '../../shared/telemetry/metrics';
+import { budgetsOf, memoryOfProcess } from './admission';
 import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */

@@ -1,5 +1,5 @@
 import { type Source } from '../../shared/model/config';
-import { type BucketRate, TokenBuckets } from '../../shared/service/throttle';
+import { type BucketRate, TokenBuckets } from '../../shared/service/load-limits';
 import { messageOf } from '../../shared/service/errors';
 import { limitedRecord } from '../../shared/model/rejected-calls';
 import { type BatchProducer } from '../../shared/kafka/port';

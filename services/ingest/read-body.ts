@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/service/compacting-map';
 import { type RefusalCode } from './responses';
-import { type Share, type FairShares } from './budgets';
+import { type BodyOwner } from './admission';
 
 /**
  * Reads a request's body, plain or gzipped. Its memory is bounded: per request by a limit on inflated bytes, at which
@@ -42,12 +42,6 @@ interface Patience {
 
 /** `gone`: the client has left, and needs no response. */
 type BodyFault = RefusalCode | 'gone';
-
-/** The owner's share of the budget, which holds the bytes of a body while it is read. */
-export interface BodyOwner {
-  shares: FairShares;
-  share: Share;
-}
 
 /** Resolves to the body, or to the reason why there is none. */
 export type ReadBody = (req: IncomingMessage, owner: BodyOwner) => Promise<Buffer | BodyFault>;

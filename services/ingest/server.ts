@@ -6,10 +6,10 @@ import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../../shared/service/async';
 import { addressKey } from '../../shared/service/client-address';
 import { listen } from '../../shared/service/health';
-import { watchRequest } from '../../shared/telemetry/http-server';
+import { watchRequest } from '../../shared/telemetry/metrics';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
 import { routeOf } from './routes';
-import { FairShares } from './budgets';
+import { FairShares } from './admission';
 
 /**
  * The HTTP server around the app: timeouts, responses to requests that are not valid HTTP, and a graceful stop that answers

@@ -4,7 +4,7 @@ import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
-import { logThrottle } from '../../shared/service/throttle';
+import { logThrottle } from '../../shared/service/load-limits';
 import { type ParsedRequest, type AcceptedCall, rejectedRecord } from './calls/validate-request';
 import { MESSAGE_FORMAT, messageHeaders, messageKey } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';

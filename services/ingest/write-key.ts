@@ -4,7 +4,7 @@ import { sleep } from '../../shared/service/async';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
-import { logThrottle } from '../../shared/service/throttle';
+import { logThrottle } from '../../shared/service/load-limits';
 
 /**
  * Finds the source of a write key. It refuses a key only after reading `config` to its end: clients drop calls that a 401

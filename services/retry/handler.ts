@@ -1,4 +1,4 @@
-import { createStepDedup } from '../../shared/model/step-dedup';
+import { createStepDedup } from '../../shared/model/dedup-window';
 import {
   type BatchProducer,
   type Consumption,
@@ -7,7 +7,7 @@ import {
   type OpenRecord,
 } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
-import { Backpressure } from '../../shared/service/backpressure';
+import { Backpressure } from '../../shared/service/load-limits';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { watchReturn } from './telemetry';

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../shared/model/duration';
+import { formatDuration } from '../../shared/model/time';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { type Count, type Distribution, metrics } from '../../shared/telemetry/metrics';

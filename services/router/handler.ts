@@ -2,7 +2,7 @@ import { type Knowledge, DecisionGate } from '../../shared/config/decision-gate'
 import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
-import { Backpressure } from '../../shared/service/backpressure';
+import { Backpressure } from '../../shared/service/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
 import {
   type BatchProducer,
@@ -13,8 +13,7 @@ import {
 } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import { decide, type Decision, doubtOf, rejectedRecord, type SetAside } from './decide';
-import { Deferrals } from './deferrals';
-import { InFlightMessages } from './in-flight';
+import { Deferrals, InFlightMessages } from './waiting';
 import { drops, watchFilters, watchRouting } from './telemetry';
 
 /**
@@ -29,7 +28,7 @@ import { drops, watchFilters, watchRouting } from './telemetry';
  *
  * The router drops a message without a destination only by a `config` that is complete up to the time when the message was
  * read. Until then it holds the message with its record open, and others of the partition pass. Messages that it cannot
- * hold are deferred (deferrals.ts).
+ * hold are deferred (`waiting.ts`).
  *
  * At start the deduplication window is filled from `messages` (`dedup-warmup.ts`). A message in it that was not routed yet
  * is not taken for a duplicate, because it has the same offset. A later copy may be dropped, because the first will be
@@ -66,7 +65,7 @@ interface Incoming {
   record: OpenRecord;
   head: MessageHeaders;
   value: Buffer | null;
-  sighting: MessageRef;
+  ref: MessageRef;
   /** the latest decision, while the message is held */
   decision?: Decision;
 }
@@ -85,7 +84,7 @@ export class Router {
     const fill = () =>
       Math.max(options.producer.pendingBytes / MAX_PENDING_BYTES, this.#inFlight.waiting / MAX_WAITING);
     this.#room = new Backpressure(fill, options.onRoom);
-    const decide = (met: Incoming, knowledge: Knowledge) => this.#route(met, knowledge);
+    const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
     this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
@@ -110,7 +109,7 @@ export class Router {
         this.#reject(record, { source: record.headers.source ?? '', value: record.value }, head.reason);
         return 'accepted';
       case 'message':
-        this.#undecided.offer(this.#meet(record, head));
+        this.#undecided.offer(incomingOf(record, head));
         return 'accepted';
     }
   }
@@ -131,51 +130,45 @@ export class Router {
     });
   }
 
-  #meet(record: OpenRecord, head: MessageHeaders): Incoming {
-    head.appendedAt = record.timestampMs;
-    const seenAs = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
-    return { record, head, value: record.value, sighting: seenAs };
-  }
-
   /** @returns false if the message is held because it has no destination and `config` may be behind */
-  #route(met: Incoming, { current, changed }: Knowledge): boolean {
-    if (changed || !met.decision) {
-      if (this.#seen.isDuplicate(met.sighting, this.options.now())) {
-        this.#dropCopy(met);
+  #route(incoming: Incoming, { current, changed }: Knowledge): boolean {
+    if (changed || !incoming.decision) {
+      if (this.#seen.isDuplicate(incoming.ref, this.options.now())) {
+        this.#dropCopy(incoming);
         return true;
       }
-      if (this.#inFlight.waits(met.sighting, met)) return true;
-      met.decision = this.#decide(met);
+      if (this.#inFlight.waits(incoming.ref, incoming)) return true;
+      incoming.decision = this.#decide(incoming);
     }
-    const { decision } = met;
-    const doubt = doubtOf(decision, met.head.sourceId, { config: this.options.config, current });
+    const { decision } = incoming;
+    const doubt = doubtOf(decision, incoming.head.sourceId, { config: this.options.config, current });
     if (doubt === undefined) {
-      this.#perform(met, decision);
+      this.#perform(incoming, decision);
     } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
-      this.#deferrals.defer(met.record, met.head.sourceId, doubt);
+      this.#deferrals.defer(incoming.record, incoming.head.sourceId, doubt);
     } else {
       // Copied, because a slice would keep the whole fetch in memory.
-      if (changed) met.value &&= Buffer.from(met.value);
+      if (changed) incoming.value &&= Buffer.from(incoming.value);
       return false;
     }
     return true;
   }
 
-  #perform(met: Incoming, decision: Decision): void {
+  #perform(incoming: Incoming, decision: Decision): void {
     switch (decision.kind) {
       // `#route` defers it.
       case 'destination_unreadable':
         return;
       case 'unknown_source':
-        return this.#drop(met, 'unknown_source');
+        return this.#drop(incoming, 'unknown_source');
       case 'dropped':
         watchFilters(decision.filters);
-        return this.#drop(met, decision.reason);
+        return this.#drop(incoming, decision.reason);
       case 'rejected':
-        return this.#reject(met.record, setAside(met), decision.reason);
+        return this.#reject(incoming.record, setAside(incoming), decision.reason);
       case 'deliver':
         watchFilters(decision.filters);
-        return this.#deliver(met, decision.records);
+        return this.#deliver(incoming, decision.records);
     }
   }
 
@@ -188,23 +181,23 @@ export class Router {
     }
   }
 
-  #deliver(met: Incoming, records: OutRecord[]): void {
-    this.#inFlight.begin(met.sighting);
-    const routed = watchRouting(met.record, met.head, records.length);
+  #deliver(incoming: Incoming, records: OutRecord[]): void {
+    this.#inFlight.begin(incoming.ref);
+    const routed = watchRouting(incoming.record, incoming.head, records.length);
     this.options.producer.send(records).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
         routed?.();
-        this.#seen.remember(met.sighting, this.options.now());
-        for (const copy of this.#inFlight.end(met.sighting)) this.#dropCopy(copy);
-        this.#finish(met.record);
+        this.#seen.remember(incoming.ref, this.options.now());
+        for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
+        this.#finish(incoming.record);
       },
       (error: unknown) => {
-        const copies = this.#inFlight.end(met.sighting);
+        const copies = this.#inFlight.end(incoming.ref);
         // The producer of a stopping process refuses: the records stay open, and the next process reads them again.
         if (error instanceof AppError && error.retriable) return;
-        this.#reject(met.record, setAside(met), messageOf(error));
+        this.#reject(incoming.record, setAside(incoming), messageOf(error));
         // The next copy becomes the first.
         for (const copy of copies) this.#undecided.offer(copy);
       },
@@ -241,6 +234,12 @@ export class Router {
     record.done();
     this.#room.resumeAtHalf();
   }
+}
+
+function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
+  head.appendedAt = record.timestampMs;
+  const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
+  return { record, head, value: record.value, ref };
 }
 
 function setAside({ head, value }: Incoming): SetAside {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatDuration, parseDuration } from '../model/duration';
+import { formatDuration, parseDuration } from '../model/time';
 
 /** Fields and parameters that several resources share. */
 

@@ -1,5 +1,5 @@
 export { READS_FORMAT } from '../model/record-format';
-import { formatDuration, parseDuration } from '../model/duration';
+import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
 
 /**

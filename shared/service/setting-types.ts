@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import ipaddr from 'ipaddr.js';
-import { parseDuration } from '../model/duration';
+import { parseDuration } from '../model/time';
 
 /** The types of settings: each parses the text of an environment variable, or says what is wrong with it. */
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { decodeDelivery, type Delivery, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
-import { createStepDedup } from '../../shared/model/step-dedup';
+import { createStepDedup } from '../../shared/model/dedup-window';
 import { connectKafka } from '../../shared/kafka/client';
 import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';

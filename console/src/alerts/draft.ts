@@ -1,5 +1,5 @@
 import { type Alerts, type Operations } from '../../../shared/api/operations';
-import { parseDuration } from '../../../shared/model/duration';
+import { parseDuration } from '../../../shared/model/time';
 import {
   DURATION_PROBLEM,
   same,

@@ -1,6 +1,6 @@
 import { type Audience, type ComputedTrait, type Operations } from '../../../shared/api/operations';
 import { keyOf } from '../../../shared/model/audience-definition';
-import { parseDuration } from '../../../shared/model/duration';
+import { parseDuration } from '../../../shared/model/time';
 import { same } from '../destination/draft';
 import { celOf } from './rows-to-cel';
 import { emptyGroup, type Group } from './rows';

@@ -1,5 +1,5 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
-import { parseDuration } from '../../../shared/model/duration';
+import { parseDuration } from '../../../shared/model/time';
 import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
 
 /** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */

@@ -1,7 +1,7 @@
 import { type ConfigReader } from '../../../shared/config/types';
 import { parseMessage, readMessageHeaders, rememberMessage } from '../../../shared/model/message-codec';
 import { callHash, createDedupWindow, DEDUP_IDS, refFromHash } from '../../../shared/model/dedup-window';
-import { Backpressure } from '../../../shared/service/backpressure';
+import { Backpressure } from '../../../shared/service/load-limits';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import {
   type BatchProducer,

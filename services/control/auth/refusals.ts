@@ -1,7 +1,7 @@
 import { type Request } from 'express';
 import { addressKey, type ClientAddress } from '../../../shared/service/client-address';
 import { Problem } from '../http/problem';
-import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/service/throttle';
+import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/service/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**

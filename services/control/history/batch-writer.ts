@@ -1,5 +1,5 @@
 import { backoff, sleep } from '../../../shared/service/async';
-import { Backpressure } from '../../../shared/service/backpressure';
+import { Backpressure } from '../../../shared/service/load-limits';
 import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';

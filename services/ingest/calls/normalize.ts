@@ -8,7 +8,7 @@ import {
   type Message,
 } from '../../../shared/model/message';
 import { type CallFault, type CallFaultCode } from '../../../shared/model/rejected-calls';
-import { correctedTimeMs } from '../../../shared/model/client-clock';
+import { correctedTimeMs } from '../../../shared/model/time';
 
 /**
  * Converts a call as sent to the message as accepted, or returns the first fault. `null` in a call's own fields means

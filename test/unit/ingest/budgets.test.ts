@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { budgetsOf, FairShares } from '../../../services/ingest/budgets';
+import { budgetsOf, FairShares } from '../../../services/ingest/admission';
 import { createBodyReader, inflatedChunk, isTrickle } from '../../../services/ingest/read-body';
 
 const fill = (shares: FairShares, owner: string) => {

@@ -1,4 +1,4 @@
-import { createStepDedup } from '../../../shared/model/step-dedup';
+import { createStepDedup } from '../../../shared/model/dedup-window';
 
 const NOW = 1_700_000_000_000;
 

@@ -1,4 +1,4 @@
-import { Backpressure } from '../../../shared/service/backpressure';
+import { Backpressure } from '../../../shared/service/load-limits';
 
 /** A step sets the fill; then a record is offered (`offer`), or something has left the buffer (`left`). */
 type Step = [fill: number, what: 'offer' | 'left', effect: 'accepted' | 'refused' | 'resumed' | 'nothing'];

@@ -1,4 +1,4 @@
-import { TokenBuckets } from '../../../shared/service/throttle';
+import { TokenBuckets } from '../../../shared/service/load-limits';
 
 const RATE = { perSecond: 10, burst: 20 };
 

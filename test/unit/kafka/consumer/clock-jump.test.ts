@@ -4,7 +4,7 @@ import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { PollLiveness } from '../../../../shared/service/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
-import { logThrottle } from '../../../../shared/service/throttle';
+import { logThrottle } from '../../../../shared/service/load-limits';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';
 import { type Around, ModelConsumer } from '../group/consumer';

@@ -1,6 +1,7 @@
 /**
- * Computes the time of a call by the server's clock. Clients' clocks are wrong, often by hours; reliable is only how
- * long before sending the call was made. The result can always be written as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+ * Reads, corrects and writes times and durations. The time of a call is computed by the server's clock: clients' clocks
+ * are wrong, often by hours; reliable is only how long before sending the call was made. The result can always be written
+ * as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
  */
 
 /** `2026-11-21T08:19:06.123Z`: the form most clients send, which `Date` reads fast and exactly. */
@@ -96,4 +97,25 @@ export function isoTime(ms: number): string {
     cached.minute = minute;
   }
   return cached.text + seconds + fraction;
+}
+
+/** Units of durations as settings write them: `500ms`, `5s`, `10m`, `4h`. */
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/**
+ * Returns the milliseconds of a written duration.
+ * @returns undefined unless the text is a whole number followed by ms, s, m, h or d
+ */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  if (!match) return undefined;
+  return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+}
+
+/** Returns the shortest exact spelling: 10000 → `10s`, 1500 → `1500ms`. Topic names of tiers contain it. */
+export function formatDuration(ms: number): string {
+  for (const unit of ['h', 'm', 's'] as const) {
+    if (ms > 0 && ms % UNITS[unit] === 0) return `${String(ms / UNITS[unit])}${unit}`;
+  }
+  return `${String(ms)}ms`;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { correctedTimeMs, readTime } from '../../../shared/model/client-clock';
+import { correctedTimeMs, readTime } from '../../../shared/model/time';
 
 const received = Date.parse('2026-11-21T08:20:00.000Z');
 const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());

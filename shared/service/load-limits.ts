@@ -1,4 +1,4 @@
-/** Token buckets by key: pure, with time as an argument. */
+/** Limits of load: token buckets by key, throttled log lines, and back-pressure. */
 
 export interface BucketRate {
   /** tokens added each second, above 0 */
@@ -18,7 +18,7 @@ interface Bucket {
 const WHOLE = 1 - 1e-6;
 
 /**
- * Limits the rate of each key. A key is open while its bucket holds a whole token. A request may cost more than the bucket
+ * Limits the rate of each key; time is an argument. A key is open while its bucket holds a whole token. A request may cost more than the bucket
  * holds; the debt then closes the key until it is paid back. So a batch larger than the burst still passes, and the rate
  * holds over time.
  *
@@ -84,4 +84,35 @@ export function logThrottle(intervalMs: number, maxKeys: number): (key: string) 
     spoken.set(key, at);
     return true;
   };
+}
+
+/**
+ * Refuses records while a buffer is full, and asks for them again when it is half empty. Resuming earlier would pause and
+ * resume partitions for every few records.
+ */
+export class Backpressure {
+  #refused = false;
+
+  /**
+   * @param fill returns how full the buffer is, from 0 (empty) to 1 (full) or a little more
+   * @param onRoom called once after one or more refusals, when refused records may be offered again
+   */
+  constructor(
+    private readonly fill: () => number,
+    private readonly onRoom: () => void,
+  ) {}
+
+  /** Returns whether a record may be taken now. A refusal is remembered until `resumeAtHalf` resumes. */
+  accepts(): boolean {
+    if (this.fill() < 1) return true;
+    this.#refused = true;
+    return false;
+  }
+
+  /** Resumes if records were refused and the buffer is at most half full. Call this whenever its fill has fallen. */
+  resumeAtHalf(): void {
+    if (!this.#refused || this.fill() > 0.5) return;
+    this.#refused = false;
+    this.onRoom();
+  }
 }
