@@ -45,12 +45,12 @@ LABEL org.opencontainers.image.title="Waypost" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.source="${SOURCE}"
 
-# The jars of Kafka, as `npm start` brings them.
+# The jars of Kafka, by the list with pinned checksums.
 FROM build AS kafka
-RUN mkdir -p /usr/share/man/man1 && apt-get update && \
-    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends default-jre-headless maven
-RUN --mount=type=cache,target=/root/.m2 \
-    node -e "require('./dist/deploy/standalone/kafka-source.js').findKafka(console.log)"
+# A mirror of Maven Central: docker build --build-arg WAYPOST_MAVEN_MIRROR=https://…
+ARG WAYPOST_MAVEN_MIRROR=
+RUN node -e "const { loadSettings } = require('./dist/shared/service/settings.js'); \
+      require('./dist/deploy/standalone/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)"
 
 # The whole system in one container, Kafka included: `docker build --target standalone -t waypost:standalone .`
 # Its keys, settings and messages are in /data. It needs 2 GB of memory.
@@ -72,8 +72,9 @@ FROM runtime AS service
 # A container without a key refuses to start: a key that it created itself would fit no other container.
 ENV WAYPOST_DATA_DIR=/var/lib/waypost \
     WAYPOST_GENERATE_SECRETS=false
-# Kubernetes verifies by number, not by name, that the user is not root. A new volume inherits the folder's owner.
-RUN install -d -o 10001 -g 10001 /var/lib/waypost
+# Kubernetes verifies by number, not by name, that the user is not root. A new volume inherits the folder's owner. In the
+# second folder `secrets` puts the key for delivery (docker-compose.yml).
+RUN install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key
 USER 10001:10001
 EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["healthy", "livez"]

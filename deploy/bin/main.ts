@@ -7,7 +7,8 @@ import { AppError } from '../../shared/service/errors';
  */
 
 const USAGE =
-  'Usage: npm start | npm run demo [-- --once] | npm run service -- ingest|router|delivery|retry|control|topics';
+  'Usage: npm start | npm run demo [-- --once] | ' +
+  'npm run service -- ingest|router|delivery|retry|audiences|control|topics|secrets';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
   switch (command) {

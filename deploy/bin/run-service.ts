@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
-import { localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
+import { copyKey, localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
 
 /** `npm run service -- <name>`: runs one service in this process, as in a container. */
 
@@ -28,9 +28,13 @@ export async function runService([name, ...options]: string[], env: NodeJS.Proce
     const { makeTopics } = await import('./topics');
     return makeTopics(options, env);
   }
+  if (name === 'secrets') {
+    makeSecrets(options, env);
+    return;
+  }
   if (!isService(name)) {
     const given = name === undefined ? 'No service was named' : `There is no service "${name}"`;
-    throw new AppError('cannot_start', `${given}. Run: npm run service -- ${SERVICES.join('|')}|topics`);
+    throw new AppError('cannot_start', `${given}. Run: npm run service -- ${SERVICES.join('|')}|topics|secrets`);
   }
   if (!existsSync(serviceMain(name))) {
     throw new AppError('cannot_start', `The service ${name} has not been built. Run: npm run build`);
@@ -41,15 +45,28 @@ export async function runService([name, ...options]: string[], env: NodeJS.Proce
   await import(serviceMain(name));
 }
 
-/** Takes secrets from the data dir. If one is still missing, the service refuses to start. */
-function takeSecrets(
+/**
+ * `npm run service -- secrets [FOLDER]`: creates the missing secrets of the data dir, copies the key to the folder of
+ * delivery, and ends. So delivery, which talks to strangers, can read the key but not the admin token.
+ */
+function makeSecrets([folder]: string[], env: NodeJS.ProcessEnv): void {
+  const { WAYPOST_DATA_DIR: dir } = loadSettings(env);
+  localSecrets(dir, env);
+  if (folder !== undefined) copyKey(dir, folder);
+}
+
+/**
+ * Takes the missing secrets, and no others, from the data dir into the environment. If one is still missing, the
+ * service refuses to start.
+ */
+export function takeSecrets(
   name: ServiceName,
   { missing, env, settings }: { missing: (keyof Secrets)[]; env: NodeJS.ProcessEnv; settings: Settings },
 ): void {
   const dir = settings.WAYPOST_DATA_DIR;
   const secrets = (settings.WAYPOST_GENERATE_SECRETS ? localSecrets : storedSecrets)(dir, env);
-  Object.assign(env, secrets);
   const taken = missing.filter((secret) => secrets[secret]);
+  for (const secret of taken) env[secret] = secrets[secret];
   if (taken.length === 0) return;
   process.stderr.write(
     `waypost-${name}: ${taken.join(' and ')} not set: taken from ${dir}; services of one system must share them\n`,

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDataDir } from '../../shared/service/data-dir';
 
@@ -40,6 +40,20 @@ export function storedSecrets(dir: string, env: NodeJS.ProcessEnv): Partial<Secr
     return value === undefined ? {} : { [name]: value };
   };
   return { ...stored('WAYPOST_ADMIN_TOKEN'), ...stored('WAYPOST_SECRET_KEY') };
+}
+
+/**
+ * Copies the key of a data dir, and nothing else, to a folder for another service. A key from the environment is stored
+ * in neither.
+ * @throws AppError `cannot_start` if the folder cannot be written
+ */
+export function copyKey(dir: string, folder: string): void {
+  const { file } = FILES.WAYPOST_SECRET_KEY;
+  if (!existsSync(join(dir, file))) return;
+  createDataDir(folder);
+  const draft = join(folder, `${file}.${randomUUID()}`);
+  writeFileSync(draft, readFileSync(join(dir, file)), { mode: 0o600 });
+  renameSync(draft, join(folder, file));
 }
 
 /** A link appears with its whole content or not at all. If two are created at the same time, the first stays. */

@@ -1,4 +1,5 @@
 import { kafkaVersion, readJarList } from '../../../deploy/standalone/jar-list';
+import { kafkaJars } from '../../../deploy/standalone/kafka-jars';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { loadSettings } from '../../../shared/service/settings';
 import { read, readYaml, withDefaults } from './files';
@@ -8,7 +9,13 @@ import { read, readYaml, withDefaults } from './files';
 interface Compose {
   services: Record<
     string,
-    { command?: string[]; environment?: Record<string, string | number>; stop_grace_period?: string }
+    {
+      command?: string[];
+      environment?: Record<string, string | number>;
+      volumes?: string[];
+      depends_on?: Record<string, { condition: string }>;
+      stop_grace_period?: string;
+    }
   >;
 }
 const compose = readYaml<Compose>('docker-compose.yml');
@@ -81,12 +88,42 @@ test('the image starts a service as `npm start` does', () => {
   );
 });
 
-test('a service in a container creates no key, unless docker compose lets it', () => {
+test('a service in a container creates no key', () => {
   expect(stage('service')).toContain('WAYPOST_GENERATE_SECRETS=false');
   expect(loadSettings({ WAYPOST_GENERATE_SECRETS: 'false' }).WAYPOST_GENERATE_SECRETS).toBe(false);
+  expect(read('docker-compose.yml')).not.toContain('WAYPOST_GENERATE_SECRETS');
+});
+
+test('each service of docker compose gets only the secrets that it needs, as variables and as files', () => {
+  const secrets = (name: string) => [
+    ...Object.keys(compose.services[name]!.environment ?? {}).filter((key) => /_TOKEN$|_KEY$|_URL$/.test(key)),
+    ...(compose.services[name]!.volumes ?? []).filter((volume) => /^(waypost|key):/.test(volume)),
+  ];
+  const given = Object.keys(compose.services).map((name) => [name, secrets(name)] as const);
+  expect(Object.fromEntries(given.filter(([, list]) => list.length > 0))).toEqual({
+    secrets: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY', 'waypost:/var/lib/waypost', 'key:/var/lib/waypost-key'],
+    delivery: ['WAYPOST_SECRET_KEY', 'key:/var/lib/waypost:ro'],
+    control: ['WAYPOST_ADMIN_TOKEN', 'WAYPOST_SECRET_KEY', 'WAYPOST_DATABASE_URL', 'waypost:/var/lib/waypost'],
+  });
+});
+
+test('docker compose creates the secrets before it starts the services that read them', () => {
+  expect(compose.services.secrets!.command).toEqual(['secrets', '/var/lib/waypost-key']);
+  // Docker gives a new volume the owner of the folder in the image; root would own it otherwise.
+  expect(stage('service')).toContain('install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key');
   for (const name of ['delivery', 'control']) {
-    expect(compose.services[name]!.environment).toMatchObject({ WAYPOST_GENERATE_SECRETS: 'true' });
+    const { secrets, ...others } = compose.services[name]!.depends_on!;
+    expect(secrets).toEqual({ condition: 'service_completed_successfully' });
+    expect(others).toEqual(compose.services.router!.depends_on);
   }
+});
+
+test('the image gets the jars of Kafka by a function that exists, and without Java or Maven', () => {
+  expect(stage('kafka')).not.toMatch(/apt-get|maven/);
+  expect(stage('kafka')).toContain(
+    "require('./dist/deploy/standalone/kafka-jars.js').kafkaJars(loadSettings(process.env), console.log)",
+  );
+  expect(kafkaJars).toHaveLength(2);
 });
 
 test('the default image is that of a service, and both images run without root and check their health without Node', () => {

@@ -1,8 +1,10 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { localSecrets, storedSecrets } from '../../../deploy/standalone/secrets';
+import { runService, takeSecrets } from '../../../deploy/bin/run-service';
+import { copyKey, localSecrets, storedSecrets } from '../../../deploy/standalone/secrets';
 import { volumeWarning } from '../../../deploy/standalone/volume';
+import { loadSettings } from '../../../shared/service/settings';
 
 /** The secrets of a data dir, and the warning about a data dir that goes with its container. */
 
@@ -21,6 +23,43 @@ test('a process that must not generate secrets takes those that exist and create
   expect(storedSecrets(dir, {})).toEqual({});
   expect(existsSync(dir)).toBe(false);
   expect(storedSecrets(dir, { WAYPOST_SECRET_KEY: 'given' })).toEqual({ WAYPOST_SECRET_KEY: 'given' });
+});
+
+test('the command `secrets` creates the secrets once, and gives another folder the key alone', async () => {
+  const folder = join(dir, '..', 'delivery');
+  const run = () => runService(['secrets', folder], { WAYPOST_DATA_DIR: dir });
+  await run();
+  const { WAYPOST_SECRET_KEY } = storedSecrets(dir, {});
+  expect(readdirSync(folder)).toEqual(['secret-key']);
+  expect(statSync(join(folder, 'secret-key')).mode & 0o777).toBe(0o600);
+  expect(storedSecrets(folder, {})).toEqual({ WAYPOST_SECRET_KEY });
+  await run();
+  expect(storedSecrets(folder, {})).toEqual({ WAYPOST_SECRET_KEY });
+});
+
+test('the command `secrets` copies the key of an earlier installation', () => {
+  const folder = join(dir, '..', 'delivery');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'secret-key'), 'an existing key\n');
+  localSecrets(dir, {});
+  copyKey(dir, folder);
+  expect(storedSecrets(folder, {})).toEqual({ WAYPOST_SECRET_KEY: 'an existing key' });
+});
+
+test('a key from the environment is stored in no folder', async () => {
+  const folder = join(dir, '..', 'delivery');
+  const WAYPOST_SECRET_KEY = Buffer.alloc(32).toString('base64');
+  await runService(['secrets', folder], { WAYPOST_DATA_DIR: dir, WAYPOST_SECRET_KEY });
+  expect([readdirSync(dir), existsSync(folder)]).toEqual([['admin-token'], false]);
+});
+
+test('a service takes only the secrets that it needs from a data dir with more', () => {
+  const { WAYPOST_SECRET_KEY } = localSecrets(dir, {});
+  const env: NodeJS.ProcessEnv = { WAYPOST_DATA_DIR: dir, WAYPOST_GENERATE_SECRETS: 'false' };
+  const note = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  takeSecrets('delivery', { missing: ['WAYPOST_SECRET_KEY'], env, settings: loadSettings(env) });
+  note.mockRestore();
+  expect(env).toEqual({ WAYPOST_DATA_DIR: dir, WAYPOST_GENERATE_SECRETS: 'false', WAYPOST_SECRET_KEY });
 });
 
 test('a data dir that cannot be written causes one sentence that names it', () => {
