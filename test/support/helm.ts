@@ -51,6 +51,29 @@ export async function render(values: object, options: Options = {}): Promise<Ren
   };
 }
 
+/** Returns the complaint of Helm about the values, or `rendered`. */
+export function message(values: object, options?: Options): Promise<string> {
+  return render(values, options).then(
+    () => 'rendered',
+    (error: unknown) => (error as Error).message,
+  );
+}
+
+interface Variable {
+  name: string;
+  value?: string;
+  valueFrom?: { secretKeyRef?: object; fieldRef?: object };
+}
+
+/** Returns the environment of the first container of a deployment, a job or a pod. */
+export function envOf({ spec }: Manifest): Variable[] {
+  return (spec.template?.spec ?? spec).containers[0].env;
+}
+
+export function variable(object: Manifest, name: string): Variable | undefined {
+  return envOf(object).find((entry) => entry.name === name);
+}
+
 async function helmTemplate(values: object, { cluster, flags = [] }: Options): Promise<string> {
   const server = cluster && (await startApi(cluster));
   try {

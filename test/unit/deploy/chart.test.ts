@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { HELM, testWith } from '../../support/external-tools';
-import { CHART, type Manifest, render, REQUIRED } from '../../support/helm';
+import { CHART, envOf, type Manifest, message, render, REQUIRED, variable } from '../../support/helm';
 
 /** Renders the chart with Helm: replicas, images, secrets, network policies, and refused values. */
 
@@ -71,12 +71,6 @@ story('without autoscaling the value decides the number of processes', async () 
   expect((await delivery(REQUIRED, { cluster: living(9) })).spec.replicas).toBe(2);
 });
 
-const message = async (values: object, options?: Parameters<typeof render>[1]) =>
-  render(values, options).then(
-    () => 'rendered',
-    (error: unknown) => (error as Error).message,
-  );
-
 story('autoscaling without KEDA is refused', async () => {
   expect(await message(autoscaled(), { cluster: living(2) })).toContain('needs KEDA 2.17 or newer');
 });
@@ -92,9 +86,6 @@ story('a Kubernetes below 1.27 is refused', async () => {
   expect(await message(REQUIRED, { flags: ['--kube-version=1.27.0'] })).toBe('rendered');
 });
 
-const envOf = ({ spec }: Manifest): { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[] =>
-  (spec.template?.spec ?? spec).containers[0].env;
-const variable = (object: Manifest, name: string) => envOf(object).find((entry) => entry.name === name);
 const imageOf = ({ spec }: Manifest): string => (spec.template?.spec ?? spec).containers[0].image;
 
 story('a tag of one service leaves the others, and the labels of their pods, unchanged', async () => {

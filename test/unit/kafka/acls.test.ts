@@ -59,6 +59,13 @@ test('users without a password in the file get one, which is added to the file',
   expect(statSync(other).mode & 0o777).toBe(0o600);
 });
 
+test('users without a password in a file that cannot be written are named', () => {
+  const file = join(dir, 'no-folder', 'users');
+  expect(() => passwordsOf(file, ['wp-ingest', 'wp-router'])).toThrow(
+    /users has no line for wp-ingest, wp-router, and cannot be written \(.*\): add a line name=password for each$/,
+  );
+});
+
 test('a line of another form is refused by its number, without its text', () => {
   const file = join(dir, 'wrong');
   writeFileSync(file, 'a=b\n\nplanted-password\n');

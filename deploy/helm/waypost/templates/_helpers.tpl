@@ -35,8 +35,48 @@ app.kubernetes.io/version: {{ include "waypost.tag" . | splitList "@" | first | 
 {{ printf "%s:%s" .root.Values.image.repository (include "waypost.tag" .) }}
 {{- end }}
 
+{{/*
+The service account of a pod. The topics job, which runs before the others exist, has its own. With kafka.sasl.perService
+each service has its own if it logs in by its account.
+*/}}
 {{- define "waypost.serviceAccount" -}}
-{{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "waypost.name" .) "default") -}}
+{{- $account := .root.Values.serviceAccount -}}
+{{- $base := $account.name | default ($account.create | ternary (include "waypost.name" .root) "default") -}}
+{{- $each := and .root.Values.kafka.sasl.perService (include "waypost.byAccount" .root) (not (has .service (list "test" "all"))) -}}
+{{- if or $each (and $account.create (eq .service "topics")) }}{{ $base }}-{{ .service }}{{ else }}{{ $base }}{{ end -}}
+{{- end }}
+
+{{/* A service account with its annotations: those of all services, then its own. */}}
+{{- define "waypost.account" -}}
+{{- $own := eq .service "topics" | ternary .root.Values.topicsJob (get .root.Values.services .service | default dict) -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "waypost.serviceAccount" . }}
+  labels: {{- include "waypost.labels" . | nindent 4 }}
+  {{- with merge (dict) (.hook | default dict) (dig "serviceAccount" "annotations" dict $own) .root.Values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- end }}
+
+{{/* "true" if services log in to Kafka as their service account, without a user and a password. */}}
+{{- define "waypost.byAccount" -}}
+{{- $sasl := .Values.kafka.sasl -}}
+{{- if or (eq $sasl.mechanism "aws-msk-iam") (and (eq $sasl.mechanism "oauthbearer") (not $sasl.tokenEndpointUrl)) }}true{{ end -}}
+{{- end }}
+
+{{/* The region of Amazon MSK: the value, or the one in the name of the first broker, as in shared/service/settings.ts. */}}
+{{- define "waypost.region" -}}
+{{- $name := regexFind "\\.kafka(-serverless)?\\.[a-z0-9-]+\\.amazonaws\\.com(\\.cn)?:[0-9]+$" (first .Values.kafka.brokers | default "") -}}
+{{- .Values.kafka.sasl.region | default (regexReplaceAll "^\\.kafka(-serverless)?\\.([a-z0-9-]+)\\..*$" $name "${2}") -}}
+{{- end }}
+
+{{/* The pairs of kafka.sasl.extensions as Waypost and KEDA read them. */}}
+{{- define "waypost.extensions" -}}
+{{- $pairs := list -}}
+{{- range $key, $value := .Values.kafka.sasl.extensions }}{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end -}}
+{{- join "," $pairs -}}
 {{- end }}
 
 {{/*
@@ -73,7 +113,7 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if semverCompare "<3.18.0-0" .Capabilities.HelmVersion.Version }}{{ fail (printf "this is Helm %s: the chart needs Helm 3.18 or newer" .Capabilities.HelmVersion.Version) }}{{ end -}}
 {{- if not .Values.kafka.brokers }}{{ fail "kafka.brokers is empty: name the brokers, host:port" }}{{ end -}}
 {{- if not .Values.secrets.existingSecret }}{{ fail "secrets.existingSecret is empty. Make one, and keep a copy of its secret-key:\n  kubectl create secret generic waypost --from-literal=admin-token=$(openssl rand -hex 32) --from-literal=secret-key=$(openssl rand -base64 32)" }}{{ end -}}
-{{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) }}{{ fail "kafka.sasl.mechanism needs kafka.sasl.existingSecret" }}{{ end -}}
+{{- include "waypost.checkLogin" . -}}
 {{- range $name, $service := .Values.services -}}
 {{- with $service.autoscaling -}}
 {{- if and .enabled (has $name (list "router" "delivery" "audiences")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
@@ -85,6 +125,39 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if not (or .Values.persistence.enabled .Values.persistence.ephemeral) }}{{ fail "the history of control has no place. Set persistence.enabled=true for a volume, or database.existingSecret for a PostgreSQL server, or persistence.ephemeral=true if each restart of control may lose it" }}{{ end -}}
 {{- end -}}
 {{- include "waypost.checkKeda" . -}}
+{{- range $name := list "router" "delivery" -}}
+{{- if and (dig "autoscaling" "enabled" false (get $.Values.services $name)) (not $.Values.autoscaling.triggerAuthentication) (eq $.Values.kafka.sasl.mechanism "oauthbearer") $.Values.kafka.sasl.audience -}}
+{{ fail (printf "services.%s.autoscaling cannot log in to Kafka: KEDA knows neither tokens of service accounts nor the audience of a token. Name a TriggerAuthentication of yours with another login in autoscaling.triggerAuthentication" $name) }}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Fails for a login to Kafka that is incomplete, and for a value of it that has no effect. */}}
+{{- define "waypost.checkLogin" -}}
+{{- $sasl := .Values.kafka.sasl -}}
+{{- $byAccount := include "waypost.byAccount" . -}}
+{{- if and $sasl.existingSecret (or $byAccount (not $sasl.mechanism)) }}{{ fail (printf "kafka.sasl.existingSecret has no effect: %s" (eq $sasl.mechanism "oauthbearer" | ternary "without kafka.sasl.tokenEndpointUrl the token of the service account logs in" (eq $sasl.mechanism "" | ternary "kafka.sasl.mechanism is empty" "aws-msk-iam logs in as the service account"))) }}{{ end -}}
+{{- if and $sasl.mechanism (not $byAccount) (not $sasl.existingSecret) }}{{ fail "kafka.sasl.mechanism needs kafka.sasl.existingSecret" }}{{ end -}}
+{{- range list "tokenEndpointUrl" "scope" "audience" "extensions" -}}
+{{- if and (get $sasl .) (ne $sasl.mechanism "oauthbearer") }}{{ fail (printf "kafka.sasl.%s has no effect without kafka.sasl.mechanism=oauthbearer" .) }}{{ end -}}
+{{- end -}}
+{{- if eq $sasl.mechanism "oauthbearer" -}}
+{{- if not (or $sasl.tokenEndpointUrl $sasl.audience) }}{{ fail "kafka.sasl.mechanism=oauthbearer needs kafka.sasl.tokenEndpointUrl, or for tokens of the service account kafka.sasl.audience: the audience that the brokers expect" }}{{ end -}}
+{{- if and $sasl.scope (not $sasl.tokenEndpointUrl) }}{{ fail "kafka.sasl.scope has no effect without kafka.sasl.tokenEndpointUrl" }}{{ end -}}
+{{- end -}}
+{{- if eq $sasl.mechanism "aws-msk-iam" -}}
+{{- if not .Values.kafka.tls.enabled }}{{ fail "kafka.sasl.mechanism=aws-msk-iam needs kafka.tls.enabled=true" }}{{ end -}}
+{{- if not (include "waypost.region" .) }}{{ fail "kafka.sasl.mechanism=aws-msk-iam needs kafka.sasl.region: the first broker has no name of Amazon MSK" }}{{ end -}}
+{{- end -}}
+{{- if and $byAccount $sasl.perService (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}{{ fail "kafka.sasl.perService needs serviceAccount.create, or serviceAccount.name if accounts NAME-ingest, NAME-router, … exist" }}{{ end -}}
+{{- if and .Values.kafka.rack .Values.kafka.rackLabel }}{{ fail "kafka.rack and kafka.rackLabel: set only one of them" }}{{ end -}}
+{{- with .Values.topicsJob.acls -}}
+{{- if .enabled -}}
+{{- if not (and $sasl.perService $sasl.mechanism (ne $sasl.mechanism "aws-msk-iam")) }}{{ fail "topicsJob.acls needs kafka.sasl.perService and a mechanism with Kafka users: ACLs name a user for each service" }}{{ end -}}
+{{- if and (not $byAccount) (not .adminSecret) }}{{ fail "topicsJob.acls needs topicsJob.acls.adminSecret: a secret with username and password of an administrator of the cluster" }}{{ end -}}
+{{- if and .scramUsers (not (hasPrefix "scram" $sasl.mechanism)) }}{{ fail "topicsJob.acls.scramUsers needs a mechanism scram-sha-256 or scram-sha-512" }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end }}
 
 {{/* `helm template` sees no cluster, and no KEDA: it checks nothing. */}}
@@ -99,9 +172,24 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- end -}}
 {{- end }}
 
-{{/* The keys of a service's Kafka user and password in the secret. */}}
+{{/* The secret with a service's Kafka user and password, and their keys. The topics job that creates ACLs is an administrator. */}}
+{{- define "waypost.isAdmin" -}}
+{{- if and (eq .service "topics") .root.Values.topicsJob.acls.enabled .root.Values.topicsJob.acls.adminSecret }}true{{ end -}}
+{{- end }}
+{{- define "waypost.saslSecret" -}}
+{{- if include "waypost.isAdmin" . }}{{ .root.Values.topicsJob.acls.adminSecret }}{{ else }}{{ .root.Values.kafka.sasl.existingSecret }}{{ end -}}
+{{- end }}
 {{- define "waypost.saslKey" -}}
-{{- if .root.Values.kafka.sasl.perService }}{{ .service }}-{{ .key }}{{ else }}{{ .key }}{{ end -}}
+{{- if and .root.Values.kafka.sasl.perService (not (include "waypost.isAdmin" .)) }}{{ .service }}-{{ .key }}{{ else }}{{ .key }}{{ end -}}
+{{- end }}
+
+{{/*
+"true" if the password is mounted as a file, which each new connection reads again. A service with a tag of its own gets
+it as a variable: its version may be one that knows no file.
+*/}}
+{{- define "waypost.passwordFile" -}}
+{{- $pinned := dig "image" "tag" "" (get .root.Values.services .service | default dict) -}}
+{{- if and .root.Values.kafka.sasl.mechanism (not (include "waypost.byAccount" .root)) (not $pinned) }}true{{ end -}}
 {{- end }}
 
 {{- define "waypost.env" -}}
@@ -117,14 +205,45 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 - { name: KAFKA_SSL_KEY_FILE, value: /etc/waypost/kafka-client/tls.key }
 {{- end }}
 {{- end }}
-{{- if $values.kafka.sasl.mechanism }}
-- { name: KAFKA_SASL_MECHANISM, value: {{ $values.kafka.sasl.mechanism | quote }} }
-{{- range $key := list "username" "password" }}
+{{- with $values.kafka.sasl }}
+{{- if .mechanism }}
+- { name: KAFKA_SASL_MECHANISM, value: {{ .mechanism | quote }} }
+{{- if not (include "waypost.byAccount" $.root) }}
+{{- range $key := eq (include "waypost.passwordFile" $) "true" | ternary (list "username") (list "username" "password") }}
 - name: KAFKA_SASL_{{ upper $key }}
   valueFrom:
     secretKeyRef:
-      name: {{ $values.kafka.sasl.existingSecret }}
+      name: {{ include "waypost.saslSecret" $ }}
       key: {{ include "waypost.saslKey" (merge (dict "key" $key) $) }}
+{{- end }}
+{{- if include "waypost.passwordFile" $ }}
+- { name: KAFKA_SASL_PASSWORD_FILE, value: /etc/waypost/kafka-user/password }
+{{- end }}
+{{- end }}
+{{- if eq .mechanism "oauthbearer" }}
+- { name: KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, value: {{ .tokenEndpointUrl | default "file:///var/run/secrets/kafka/token" | quote }} }
+{{- with .scope }}
+- { name: KAFKA_SASL_OAUTHBEARER_SCOPE, value: {{ . | quote }} }
+{{- end }}
+{{- if and .audience .tokenEndpointUrl }}
+- { name: KAFKA_SASL_OAUTHBEARER_AUDIENCE, value: {{ .audience | quote }} }
+{{- end }}
+{{- with include "waypost.extensions" $.root }}
+- { name: KAFKA_SASL_OAUTHBEARER_EXTENSIONS, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- with .region }}
+- { name: AWS_REGION, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if ne .service "topics" }}
+{{- with $values.kafka.rack }}
+- { name: KAFKA_CLIENT_RACK, value: {{ . | quote }} }
+{{- end }}
+{{- with $values.kafka.rackLabel }}
+# Without this label the variable is empty, and consumers read from the leader.
+- { name: KAFKA_CLIENT_RACK, valueFrom: { fieldRef: { fieldPath: "metadata.labels['{{ . }}']" } } }
 {{- end }}
 {{- end }}
 - { name: WAYPOST_TOPIC_PREFIX, value: {{ $values.kafka.topicPrefix | quote }} }
@@ -178,20 +297,34 @@ capabilities: { drop: [ALL] }
 
 {{- define "waypost.mounts" -}}
 - { name: tmp, mountPath: /tmp }
-{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.caSecret }}
-- { name: kafka-ca, mountPath: /etc/waypost/kafka-ca, readOnly: true }
-{{- end }}
-{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.clientSecret }}
-- { name: kafka-client, mountPath: /etc/waypost/kafka-client, readOnly: true }
+{{- range include "waypost.files" . | fromYamlArray }}
+- { name: {{ .name }}, mountPath: {{ .path }}, readOnly: true }
 {{- end }}
 {{- end }}
 
 {{- define "waypost.volumes" -}}
 - { name: tmp, emptyDir: {} }
-{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.caSecret }}
-- { name: kafka-ca, secret: { secretName: {{ .Values.kafka.tls.caSecret }} } }
+{{- range include "waypost.files" . | fromYamlArray }}
+- {{ merge (dict "name" .name) .volume | toJson }}
 {{- end }}
-{{- if and .Values.kafka.tls.enabled .Values.kafka.tls.clientSecret }}
-- { name: kafka-client, secret: { secretName: {{ .Values.kafka.tls.clientSecret }} } }
+{{- end }}
+
+{{/* The files for the login to Kafka: name, path and volume of each. The kubelet renews them without a restart. */}}
+{{- define "waypost.files" -}}
+{{- $kafka := .root.Values.kafka -}}
+{{- if and $kafka.tls.enabled $kafka.tls.caSecret }}
+- { name: kafka-ca, path: /etc/waypost/kafka-ca, volume: { secret: { secretName: {{ $kafka.tls.caSecret }} } } }
+{{- end }}
+{{- if and $kafka.tls.enabled $kafka.tls.clientSecret }}
+- { name: kafka-client, path: /etc/waypost/kafka-client, volume: { secret: { secretName: {{ $kafka.tls.clientSecret }} } } }
+{{- end }}
+{{- if include "waypost.passwordFile" . }}
+{{- $items := list (dict "key" (include "waypost.saslKey" (merge (dict "key" "password") .)) "path" "password") }}
+{{- if and (include "waypost.isAdmin" .) .root.Values.topicsJob.acls.scramUsers }}{{ $items = append $items (dict "key" "users.txt" "path" "users.txt") }}{{ end }}
+- { name: kafka-user, path: /etc/waypost/kafka-user, volume: { secret: { secretName: {{ include "waypost.saslSecret" . }}, items: {{ toJson $items }} } } }
+{{- end }}
+{{- if and (eq $kafka.sasl.mechanism "oauthbearer") (include "waypost.byAccount" .root) }}
+{{- $token := dict "path" "token" "audience" $kafka.sasl.audience "expirationSeconds" 3600 }}
+- { name: kafka-token, path: /var/run/secrets/kafka, volume: { projected: { sources: [{ serviceAccountToken: {{ toJson $token }} }] } } }
 {{- end }}
 {{- end }}
