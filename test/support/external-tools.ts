@@ -7,8 +7,6 @@ export interface Tool {
   name: string;
   /** arguments with which it prints its version; default: `--version` */
   versionArguments?: string[];
-  /** the workflow that runs its tests, if those of a change may leave them out */
-  workflow?: string;
 }
 
 export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer', versionArguments: ['version'] };
@@ -18,25 +16,22 @@ export const HELM: Tool = {
   command: 'helm',
   name: 'Helm 3.18 or newer',
   versionArguments: ['version'],
-  workflow: '.github/workflows/containers.yml',
 };
 
 /**
- * Defines a test that needs a tool. Without the tool the test is skipped. If `CI` is set, it fails and says what to install,
- * unless another workflow runs it.
+ * Defines a test that needs a tool. Without the tool the test is skipped. If `CI` is set, it fails and says what to install.
  */
 export function testWith(tool: Tool | undefined, name: string, story: () => Promise<void>, timeoutMs = 300_000): void {
   if (tool === undefined || isInstalled(tool)) {
     test(name, story, timeoutMs);
-  } else if (process.env.CI && !tool.workflow) {
+  } else if (process.env.CI) {
     test(name, () => {
       throw new Error(
         `${tool.name} is not installed here: install it, so that \`${[tool.command, ...versionArguments(tool)].join(' ')}\` works.`,
       );
     });
   } else {
-    const elsewhere = tool.workflow === undefined ? '' : `; ${tool.workflow} runs this test`;
-    test.skip(`${name} (${tool.name} is not installed here${elsewhere})`, () => undefined);
+    test.skip(`${name} (${tool.name} is not installed here)`, () => undefined);
   }
 }
 
