@@ -77,9 +77,12 @@ export function grantsOf(prefix: string, user: string): Grant[] {
     return [...topics, { principal, ...group, operations: ['Read', 'Delete'] } satisfies Grant];
   });
   const maker = `User:${user}topics`;
+  // Control asks all groups which record formats their members read.
+  const groups = { resource: 'group', name: `${prefix}waypost-`, prefixed: true } as const;
   return [
     ...TOPICS.map((topic) => topicGrant(maker, prefix + topic, ['Create', 'Describe', 'DescribeConfigs'])),
     ...services,
+    { principal: `User:${user}control`, ...groups, operations: ['Describe'] },
   ];
 }
 
