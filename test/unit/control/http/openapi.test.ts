@@ -125,6 +125,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
     '/tokens': { name: 'Second', role: 'operator' },
     '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
+    '/record-format': { automatic: true },
     '/audiences/preview': PRO,
     '/audiences': { name: 'Pros', ...PRO },
     '/computed-traits': { ...TRAIT, name: 'Completed' },
@@ -134,7 +135,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
     ? await control.call('post', '/audiences/preview').send(PRO)
     : null;
   const request = control.call(method as 'get', path.replace('{id}', preview?.body.id ?? id));
-  const answer = await (method === 'post' ? request.send(made ?? {}) : request);
+  const answer = await (method === 'post' || path === '/record-format' ? request.send(made ?? {}) : request);
   const [status, name] = operationOf(operation).ok;
   // Nothing delivers here. The integration tests check the response of a test send.
   const expected = name === 'Test' ? 504 : status;
