@@ -2,13 +2,7 @@ import { backoff, inTurn, sleep } from '../../../shared/service/async';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
-import {
-  type Consumption,
-  type DispatchResult,
-  type Kafka,
-  type OpenRecord,
-  type Range,
-} from '../../../shared/kafka/port';
+import { type Consumption, type Kafka, type OpenRecord, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { parseNote, recordAudit, type AuditRow } from '../audit/store';
@@ -199,7 +193,7 @@ export class History {
   }
 
   /** Leaves a record of a newer format, and what follows in its partition, in Kafka, and reports it as a trouble. */
-  #leaveToNewer(record: OpenRecord): DispatchResult | undefined {
+  #leaveToNewer(record: OpenRecord): { againInMs: number } | undefined {
     const format = newerFormatOf(record.headers);
     if (format === undefined) return undefined;
     const { message } = newerFormat(record, format, 'this control process');
