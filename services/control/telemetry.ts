@@ -1,5 +1,6 @@
 import { type RequestListener } from 'node:http';
-import { observeServer, watchRequest, metrics, only } from '../../shared/telemetry/metrics';
+import { observeServer, watchRequest } from '../../shared/telemetry/http-server';
+import { metrics, only } from '../../shared/telemetry/metrics';
 import { type Alerts } from './alerts/runner';
 import { type History } from './history/history';
 import { BASE, findPath } from './http/mount';

@@ -1,6 +1,6 @@
 import { createClientAddress } from '../../shared/service/client-address';
 import { runService } from '../../shared/service/run';
-import { observeServer } from '../../shared/telemetry/metrics';
+import { observeServer } from '../../shared/telemetry/http-server';
 import { budgetsOf, memoryOfProcess } from './admission';
 import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './service';
 

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../../shared/service/async';
 import { addressKey } from '../../shared/service/client-address';
 import { listen } from '../../shared/service/health';
-import { watchRequest } from '../../shared/telemetry/metrics';
+import { watchRequest } from '../../shared/telemetry/http-server';
 import { type HttpResponse, corsHeaders, refusal, type RefusalCode } from './responses';
 import { routeOf } from './routes';
 import { FairShares } from './admission';

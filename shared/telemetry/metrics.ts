@@ -1,5 +1,3 @@
-import { type IncomingMessage, type ServerResponse } from 'node:http';
-
 /**
  * Metrics as plain numbers in objects: counting adds to a field, and only a reader (Prometheus, or the SDK) pays for names
  * and labels. Labels follow the OpenTelemetry conventions; `prometheus.ts` and `otel-sdk.ts` export them.
@@ -181,62 +179,3 @@ export function only(value: number): Sample[] {
 
 /** Histogram bounds in seconds, from the conventions of HTTP and messaging. */
 export const LATENCY_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-
-/** The HTTP requests that a service responds to, with the names of OpenTelemetry's conventions. */
-const durations = metrics.histogram(
-  {
-    name: 'http.server.request.duration',
-    help: 'Time from the head of a request to the last byte of its response, at ingest and at the API of control.',
-    unit: 's',
-    labels: {
-      'http.request.method': 'the method, or `_OTHER`',
-      'http.route': 'the documented path, such as `/v1/batch`; empty for an unknown path',
-      'http.response.status_code': 'the status',
-      'url.scheme': '`http`',
-    },
-  },
-  LATENCY_BOUNDS,
-);
-let active = 0;
-
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const series = new Map<string, Distribution>();
-
-/** Registers the gauge of active requests. Call it once, in a service that answers requests. */
-export function observeServer(): void {
-  metrics.gauge(
-    { name: 'http.server.active_requests', help: 'Requests in progress, at ingest and at the API of control.' },
-    () => only(active),
-  );
-}
-
-/**
- * Measures a request from its start.
- * @param routeOf returns its documented path, without any text of the client; called after the response
- */
-export function watchRequest(req: IncomingMessage, res: ServerResponse, routeOf: () => string): void {
-  const begunAt = performance.now();
-  active++;
-  res.once('close', () => {
-    active--;
-    // A client that left earlier got no response.
-    if (res.headersSent)
-      count(req.method ?? '', routeOf(), res.statusCode).record((performance.now() - begunAt) / 1_000);
-  });
-}
-
-function count(method: string, route: string, status: number): Distribution {
-  const key = `${method} ${String(status)} ${route}`;
-  let found = series.get(key);
-  if (!found) {
-    found = durations.of({
-      'http.request.method': METHODS.has(method) ? method : '_OTHER',
-      'http.route': route,
-      'http.response.status_code': String(status),
-      'url.scheme': 'http',
-    });
-    // Clients can invent methods, so unknown ones are not stored.
-    if (METHODS.has(method)) series.set(key, found);
-  }
-  return found;
-}

@@ -19,7 +19,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
   [
     'Ingest',
     async () => {
-      const { observeServer } = await import('../../shared/telemetry/metrics');
+      const { observeServer } = await import('../../shared/telemetry/http-server');
       observeServer();
       await import('../../services/ingest/telemetry');
       await import('../../services/ingest/rate-limits');
