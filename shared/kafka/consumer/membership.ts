@@ -150,7 +150,8 @@ interface Version {
 
 /** Decodes the metadata with which a member joined, as far as this version understands it. */
 export function memberOf(memberId: string, memberMetadata: Buffer): Member & Version {
-  const decoded = AssignerProtocol.MemberMetadata.decode(memberMetadata);
+  // The broker describes the members of a group without their metadata while it rebalances.
+  const decoded = memberMetadata.length > 0 ? AssignerProtocol.MemberMetadata.decode(memberMetadata) : null;
   const topics = decoded?.topics ?? [];
   const said = readUserData(decoded?.userData.toString() ?? '');
   // A member of an older version owns its co-partitions in all its topics. A member of another kind claims none.
