@@ -1,13 +1,7 @@
-import {
-  AclOperationTypes,
-  AclPermissionTypes,
-  AclResourceTypes,
-  Kafka as KafkaJs,
-  ResourcePatternTypes,
-} from 'kafkajs';
+import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { type Settings } from '../service/settings';
-import { connectAdmin, kafkaAddress, lookConfig } from './connection';
+import { briefClient, connectAdmin, kafkaAddress } from './connection';
 import { createCluster } from './kafkajs/cluster';
 import { type ScramMechanism, scramUsersRequest, scramUsersResponse } from './protocol/scram-users';
 
@@ -30,7 +24,7 @@ export interface Grant {
  */
 export async function createAcls(settings: Settings, grants: readonly Grant[]): Promise<void> {
   const address = kafkaAddress(settings);
-  const admin = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-acls' }).admin();
+  const admin = briefClient(address, 'waypost-acls').admin();
   await connectAdmin(admin, address.brokers);
   try {
     await admin.createAcls({ acl: grants.flatMap(entriesOf) });
@@ -71,7 +65,7 @@ interface Cluster {
 export async function createScramUsers(settings: Settings, users: ReadonlyMap<string, string>): Promise<void> {
   const { KAFKA_SASL_MECHANISM: login } = settings;
   const mechanism: ScramMechanism = login === 'scram-sha-256' ? login : 'scram-sha-512';
-  const client = new KafkaJs({ ...lookConfig(kafkaAddress(settings)), clientId: 'waypost-acls' });
+  const client = briefClient(kafkaAddress(settings), 'waypost-acls');
   const cluster = createCluster(client) as Cluster;
   await cluster.connect();
   try {

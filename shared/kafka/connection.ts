@@ -3,6 +3,7 @@ import { requireBrokers, type Settings } from '../service/settings';
 import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { sleep } from '../service/async';
 import { allowLeaderless } from './kafkajs/leaderless';
+import { patchKafkajs } from './kafkajs/patches';
 import { readSettingFile, saslOf } from './sasl/sasl';
 
 /**
@@ -88,7 +89,7 @@ export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reas
 
 /** Probes Kafka once, within the timeout of a request. */
 export async function probeKafka(address: KafkaAddress): Promise<Look> {
-  const client = new KafkaJs({ ...lookConfig(address), clientId: 'waypost-ready' });
+  const client = briefClient(address, 'waypost-ready');
   const admin = allowLeaderless(client, 'all').admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
@@ -111,16 +112,18 @@ async function lookAtGroups(admin: Admin): Promise<Look> {
   }
 }
 
-/** Returns the configuration for a single probe: no retries, and no logging. */
-export function lookConfig(address: KafkaAddress): KafkaConfig {
-  return {
+/** Returns a client for a few requests, without retries and without logging. */
+export function briefClient(address: KafkaAddress, clientId: string): KafkaJs {
+  patchKafkajs();
+  return new KafkaJs({
     ...address,
+    clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
     requestTimeout: 10_000,
     retry: { retries: 0 },
     // Refusals are expected until the broker is up, and the error contains the last one.
     logLevel: logLevel.NOTHING,
-  };
+  });
 }
 
 /** Returns the cause of an error, which kafkajs wraps, without a full stop: it becomes part of a sentence. */

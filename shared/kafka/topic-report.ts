@@ -1,7 +1,7 @@
-import { type Admin, ConfigResourceTypes, Kafka as KafkaJs } from 'kafkajs';
+import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { messageOf } from '../service/errors';
 import { type Settings } from '../service/settings';
-import { kafkaAddress, lookConfig } from './connection';
+import { briefClient, kafkaAddress } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
 import { readBounds } from './kafkajs/leaderless';
 import { DUE, MESSAGES, TIER_PREFIX, topicSpecs, WEBHOOKS } from './topics';
@@ -104,7 +104,7 @@ const specsOf = ({ WAYPOST_RETRY_DELAYS: retryDelaysMs, WAYPOST_RETRY_WINDOW: wi
   topicSpecs({ retryDelaysMs, windowMs });
 
 async function withAdmin<T>(settings: Settings, look: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = new KafkaJs({ ...lookConfig(kafkaAddress(settings)), clientId: 'waypost-inspect' }).admin();
+  const admin = briefClient(kafkaAddress(settings), 'waypost-inspect').admin();
   await admin.connect();
   try {
     return await look(admin);

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafkaAddress } from '../../../shared/kafka/connection';
+import { kafkaAddress, probeKafka } from '../../../shared/kafka/connection';
 import { loadSettings } from '../../../shared/service/settings';
 
 /** The settings for the connection to Kafka. */
@@ -50,3 +52,21 @@ test('a certificate file is read at each use', () => {
   expect(ssl).toEqual({ ca: Buffer.from('renewed') });
   rmSync(dir, { recursive: true });
 });
+
+test('a probe of a broker that refuses requests sets no timer with a negative time, of which Node warns', async () => {
+  // The size, the correlation id of the request, the error UNSUPPORTED_VERSION, and no versions.
+  const refuse = (request: Buffer) =>
+    Buffer.concat([bytes('0000000a'), request.subarray(8, 12), bytes('002300000000')]);
+  const server = createServer((socket) => void socket.on('data', (request) => socket.write(refuse(request))));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const timers = jest.spyOn(global, 'setTimeout');
+  const look = await probeKafka({ brokers: [`127.0.0.1:${String(port)}`] });
+  const times = timers.mock.calls.map(([, ms]) => ms ?? 0);
+  timers.mockRestore();
+  server.close();
+  expect(look.state).toBe('away');
+  expect(times.filter((ms) => ms < 0)).toEqual([]);
+});
+
+const bytes = (hex: string) => Buffer.from(hex, 'hex');
