@@ -1,7 +1,7 @@
 import {
-  Kafka as KafkaJs,
   type Admin,
   type ConsumerConfig,
+  type Kafka as KafkaJs,
   type KafkaConfig,
   type logCreator,
   logLevel,
@@ -10,7 +10,7 @@ import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
 import { connectAdmin, kafkaAddress } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
-import { patchKafkajs } from './kafkajs/patches';
+import { kafkajsClient } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
 import { partitionOf } from './protocol/bytes';
 import { type TopicPartition } from './consumer/partition';
@@ -55,8 +55,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   if ((mechanism === 'plain' || mechanism === 'oauthbearer') && !settings.KAFKA_SSL) {
     log.warn({ reason: `KAFKA_SASL_MECHANISM=${mechanism} needs KAFKA_SSL=true` }, 'kafka.password_in_clear');
   }
-  patchKafkajs();
-  const plain = new KafkaJs({
+  const plain = kafkajsClient({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,
     logCreator: kafkaLogger(log),

@@ -1,9 +1,9 @@
 import { AppError, messageOf } from '../service/errors';
 import { requireBrokers, type Settings } from '../service/settings';
-import { type Admin, type KafkaConfig, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'kafkajs';
 import { sleep } from '../service/async';
 import { allowLeaderless } from './kafkajs/leaderless';
-import { patchKafkajs } from './kafkajs/patches';
+import { kafkajsClient } from './kafkajs/patches';
 import { readSettingFile, saslOf } from './sasl/sasl';
 
 /**
@@ -114,8 +114,7 @@ async function lookAtGroups(admin: Admin): Promise<Look> {
 
 /** Returns a client for a few requests, without retries and without logging. */
 export function briefClient(address: KafkaAddress, clientId: string): KafkaJs {
-  patchKafkajs();
-  return new KafkaJs({
+  return kafkajsClient({
     ...address,
     clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,

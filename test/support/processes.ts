@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { createEncryptor } from '../../shared/config/encryption';
 import { configKey, type ConfigRecord, type Destination } from '../../shared/model/config';
@@ -48,7 +49,7 @@ export async function openProcesses(given: {
   };
   const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
   const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  const admin = new KafkaJs({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({ brokers: env.KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   const sink = await startSink();
   const running: Service[] = [];

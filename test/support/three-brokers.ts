@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
@@ -25,7 +26,7 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-brokers-'));
   const cluster = await startCluster(dir, 3);
   const { brokers } = cluster;
-  const admin = new KafkaJs({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   // One broker may answer before the others have registered, and then refuses to place replicas on them.
   await eventually(async () => expect((await admin.describeCluster()).brokers).toHaveLength(3), {

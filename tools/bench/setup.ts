@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { findKafka } from '../../deploy/standalone/kafka-source';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
@@ -83,7 +84,7 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
   let admin: Admin;
   try {
     await broker.ready(READY_MS);
-    admin = new KafkaJs({ brokers: [broker.address], clientId: 'waypost-bench', logLevel: logLevel.NOTHING }).admin();
+    admin = kafkajsClient({ brokers: [broker.address], clientId: 'waypost-bench', logLevel: logLevel.NOTHING }).admin();
     await admin.connect();
   } catch (error) {
     await broker.discard();

@@ -1,4 +1,5 @@
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 
 /** Queries Kafka from outside: leaders, replicas in sync, and unread records. */
 
@@ -11,7 +12,7 @@ export class KafkaView {
     brokers: string[],
     private readonly prefix: string,
   ) {
-    this.#admin = new KafkaJs({ clientId: 'chaos', brokers, logLevel: logLevel.NOTHING }).admin();
+    this.#admin = kafkajsClient({ clientId: 'chaos', brokers, logLevel: logLevel.NOTHING }).admin();
   }
 
   static async open(brokers: string[], prefix: string): Promise<KafkaView> {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { cpuBetween, readCpu } from '../harness/usage';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { openLoadedSystem, type LoadedSystem } from '../harness/loaded-system';
@@ -31,7 +32,7 @@ async function main(): Promise<boolean> {
     throw new Error('Usage: npm run scale -- [--rate CALLS_PER_SECOND] [--seconds N]');
   const env = { WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'), WAYPOST_PARTITIONS: '12' };
   const rig = await openLoadedSystem({ embedded: true, perSecond, env: { ...env, WAYPOST_TIMEOUT: '5s' } });
-  const admin = new KafkaJs({ brokers: [rig.system.brokers], logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({ brokers: [rig.system.brokers], logLevel: logLevel.NOTHING }).admin();
   const crew = new Crew(rig);
   try {
     await admin.connect();

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { logLevel } from 'kafkajs';
+import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { type ServiceName } from '../../deploy/standalone/service-list';
 import { eventually } from '../../test/support/eventually';
 import { aCall, type Call } from '../../test/support/factories';
@@ -170,7 +171,7 @@ export async function openLoadedSystem({
 async function lag(system: System, name: ServiceName): Promise<number> {
   const { brokers, env } = system;
   const prefix = env.WAYPOST_TOPIC_PREFIX ?? '';
-  const admin = new KafkaJs({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin();
+  const admin = kafkajsClient({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
     let records = 0;

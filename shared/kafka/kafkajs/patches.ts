@@ -1,4 +1,4 @@
-import { type Batch } from 'kafkajs';
+import { type Batch, Kafka as KafkaJs, type KafkaConfig } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
@@ -14,7 +14,8 @@ import { patchReplicaChoice } from './nearest-replica';
  *
  * The request queue of a connection has a timer that never stops: after each answer it schedules a check of waiting
  * requests at a time in the past, and so once a millisecond for as long as it exists (kafkajs issue 1704). An idle process
- * spent 4 % of a core on it. The check is needed only while requests wait; a later request schedules one itself.
+ * spent 4 % of a core on it, and Node 24 and later warn of the negative delay. The check is needed only while requests
+ * wait; a later request schedules one itself.
  *
  * The queue also has a Map of requests in flight, which keeps past requests with their records and answers until a full
  * garbage collection (compacting-map.ts).
@@ -95,6 +96,12 @@ export function fetchedRecords(batch: Batch): FetchedRecord[] {
 }
 
 let patched = false;
+
+/** Returns a client of the patched kafkajs: every process makes its clients here. */
+export function kafkajsClient(config: KafkaConfig): KafkaJs {
+  patchKafkajs();
+  return new KafkaJs(config);
+}
 
 /** Patches kafkajs once for the process. */
 export function patchKafkajs(): void {
