@@ -10,9 +10,10 @@ import { requireSecretKeys, type Settings } from '../../shared/service/settings'
 import { type Log } from '../../shared/telemetry/log';
 import { NameResolver } from './http/resolver';
 import { Deliverer } from './handler';
-import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './lanes/tuning';
+import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './lanes/tuning';
+import { readProcessLimits } from './process-limits';
 import { type CircuitTransition, LaneRegistry } from './lanes/registry';
-import { observeDelivery } from './metrics';
+import { deliveryMetrics, observeDelivery } from './metrics';
 import { circuitRecord } from './disposition';
 import { Sender } from './http/client';
 import { Destinations } from './destinations';
@@ -102,7 +103,13 @@ async function openAppenders(
 function openSender(settings: Settings, clock: StallClock): Sender {
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_ALLOWED_NETWORKS, WAYPOST_DNS_SERVERS } = settings;
   const guard = createAddressGuard(WAYPOST_ALLOWED_NETWORKS);
-  return new Sender({ timeoutMs, guard, names: new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS), clock });
+  const names = new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS);
+  const { handshakes } = deliveryMetrics;
+  return new Sender({
+    ...{ timeoutMs, guard, names, clock },
+    mostConnections: mostConnections(readProcessLimits()),
+    onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
+  });
 }
 
 function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer, log: Log): void {

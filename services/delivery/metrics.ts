@@ -38,6 +38,11 @@ const attempts = metrics.counter({
   labels: { outcome: '`delivered`, `retry`, `rejected`' },
 });
 const delivered = metrics.counter({ name: 'waypost.deliveries.delivered', help: 'Deliveries that ended with a 2xx.' });
+const handshakes = metrics.counter({
+  name: 'waypost.tls.handshakes',
+  help: 'TLS connections that were opened. A kept connection needs none; `true`: it continued an earlier session.',
+  labels: { resumed: '`true`, `false`' },
+});
 const turns = metrics.counter({
   name: 'waypost.circuit.transitions',
   help: 'Circuits that opened or closed again.',
@@ -77,6 +82,13 @@ export const deliveryMetrics = {
   ),
   first: durations.of({ attempt: 'first' }),
   later: durations.of({ attempt: 'later' }),
+  handshakes: { resumed: handshakes.of({ resumed: 'true' }), full: handshakes.of({ resumed: 'false' }) },
+  resent: metrics
+    .counter({
+      name: 'waypost.requests.resent',
+      help: 'Requests sent again over a new connection, because a kept one broke before a response.',
+    })
+    .of(),
   opened: turns.of({ state: 'open' }),
   closed: turns.of({ state: 'closed' }),
 };
@@ -108,7 +120,7 @@ function statusLabels(status: number) {
 export function observeDelivery(parts: {
   deliverer: { readonly fill: Record<string, number> };
   lanes: { census(): LaneCensus };
-  sender: { readonly inFlight: number };
+  sender: { readonly inFlight: number; readonly connections: { readonly inUse: number; readonly idle: number } };
   sockets: number;
 }): void {
   const { deliverer, lanes, sender, sockets } = parts;
@@ -116,8 +128,16 @@ export function observeDelivery(parts: {
   gauge('waypost.requests.in_flight', 'POSTs that wait for a response.', () => sender.inFlight);
   gauge(
     'waypost.sockets.limit',
-    'Most sockets that the process may open. `waypost_requests_in_flight / waypost_sockets_limit` is its fill.',
+    'Most requests that may wait for a response. `waypost_requests_in_flight / waypost_sockets_limit` is its fill.',
     () => sockets,
+  );
+  metrics.gauge(
+    {
+      name: 'waypost.connections',
+      help: 'Open connections to endpoints: with a request, or kept for the next one.',
+      labels: { state: '`active`, `idle`' },
+    },
+    () => byState({ active: sender.connections.inUse, idle: sender.connections.idle }),
   );
   gauge('waypost.lanes.queued', 'Deliveries queued in all lanes.', () => lanes.census().queued);
   metrics.gauge(

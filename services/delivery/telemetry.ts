@@ -36,8 +36,9 @@ export function taken(inHand: DeliveryInHand): void {
 
 /** Records the end of a request to one URL. @param context its own trace context, as sent */
 export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
-  const { status, error, durationMs } = attempt;
+  const { status, error, durationMs, resent } = attempt;
   countRequest(status, error?.code ?? '', durationMs);
+  if (resent) deliveryMetrics.resent.value++;
   if (!traced) return;
   const endedAt = performance.now();
   recordSpan({

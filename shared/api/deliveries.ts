@@ -33,6 +33,9 @@ const url = z.object({
     .partialRecord(z.enum(['dns', 'connect', 'tls', 'headers', 'body']), z.number())
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
+  resent: z.literal(true).optional().meta({
+    description: 'A kept connection broke before a response, and the request was sent again over a new one',
+  }),
   error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })

@@ -31,6 +31,8 @@ export interface UrlAttempt {
   durationMs: number;
   /** duration of each phase in ms, without phases that took no time, as on an existing connection */
   phases?: Phases | undefined;
+  /** a kept connection broke before a response, and the request was sent again over a new one */
+  resent?: true | undefined;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }

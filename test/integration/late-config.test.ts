@@ -136,7 +136,7 @@ async function startDelivery(): Promise<void> {
     ...{ rateShare: () => 1, onCircuit: () => undefined },
   });
   const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
-  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000), clock });
+  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000), clock, mostConnections: 100 });
   let consumption: Consumption | undefined = undefined;
   const deliverer = new Deliverer({
     ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },

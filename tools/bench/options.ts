@@ -9,6 +9,7 @@ import { LONG, QUICK, type Sizes, WHOLE } from './sizes';
 export const PARTS = [
   'bare',
   'delivery',
+  'https',
   'telemetry',
   'filters',
   'latency',

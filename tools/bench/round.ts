@@ -6,6 +6,7 @@ import { measureBare } from './cases/baseline';
 import { measureDelivery } from './cases/delivery';
 import { measureFilters } from './cases/filters';
 import { measureHostile } from './cases/hostile';
+import { measureHttps } from './cases/https';
 import { measureIsolation } from './cases/isolation';
 import { latencyMs, measureLatency } from './cases/latency';
 import { measureOutage } from './cases/outage';
@@ -42,6 +43,7 @@ export async function runRound(
   };
   await runBare();
   const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
+  const https = await attempts.run('https', 'delivery over TLS', (p) => measureHttps(bench, sizes.https, p));
   const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
   const filters = await attempts.run('filters', 'filters', (p) => measureFilters(bench, sizes.filters, p));
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
@@ -52,7 +54,7 @@ export async function runRound(
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
-  const alone = { delivery, telemetry, filters, isolation, backlog, outage, waiting, audiences, hostile };
+  const alone = { delivery, https, telemetry, filters, isolation, backlog, outage, waiting, audiences, hostile };
   return { bare, ...alone, ...together, failures: attempts.failures };
 }
 

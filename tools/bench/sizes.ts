@@ -2,6 +2,7 @@ import { type AudiencesSize } from './cases/audiences';
 import { type BacklogSize } from './cases/backlog';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
+import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
 import { type LatencySize } from './cases/latency';
 import { type OutageSize } from './cases/outage';
@@ -18,6 +19,7 @@ import { type WaitingSize } from './cases/waiting';
 export interface Sizes {
   bare: { warmUp: number; count: number };
   delivery: { warmUp: number; count: number };
+  https: HttpsSize;
   batches: LoopSize;
   singles: LoopSize;
   latency: LatencySize;
@@ -33,11 +35,13 @@ export interface Sizes {
 
 const BATCHES = { callsPerRequest: 100, connections: 8 };
 const SINGLES = { callsPerRequest: 1, connections: 32 };
+const SELDOM = { endpoints: 1_000, rounds: 3, roundSeconds: 10 };
 
 /** About an hour with three rounds. */
 export const WHOLE: Sizes = {
   bare: { warmUp: 30_000, count: 50_000 },
   delivery: { warmUp: 30_000, count: 70_000 },
+  https: { bare: { warmUp: 15_000, count: 25_000 }, busy: { warmUp: 15_000, count: 35_000 }, ...SELDOM },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
@@ -69,6 +73,7 @@ export const LONG: Sizes = {
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
   delivery: { warmUp: 5_000, count: 25_000 },
+  https: { bare: { warmUp: 5_000, count: 15_000 }, busy: { warmUp: 5_000, count: 20_000 }, ...SELDOM },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
   latency: { perSecond: 50, warmUp: 50, count: 300 },

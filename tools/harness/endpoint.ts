@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { type Certificate } from '../../test/support/certificate';
 import { type Behaviour, type FromReceiver, RECEIVER_MAIN, type ToReceiver } from './receiver';
 
 /** Requests that have arrived since the last reset. */
@@ -59,6 +60,14 @@ export class Endpoint {
     }
     this.behave(this.#origins, 'path');
     return this.#origins.slice(0, count);
+  }
+
+  /** Opens one more port that speaks TLS, and returns it. It responds as its paths say. */
+  async openTls(tls: Certificate): Promise<number> {
+    const opened = this.#next((message) => (message.kind === 'opened' ? message.ports : undefined));
+    this.#ask({ kind: 'open', count: 1, tls });
+    const [port = 0] = await opened;
+    return port;
   }
 
   /** Sets the behaviour of these origins from now on. */

@@ -1,4 +1,6 @@
 import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { type Certificate } from '../../test/support/certificate';
 import { readHead } from './raw-server';
 import { clockMs } from './timing';
 
@@ -20,8 +22,8 @@ export type ToReceiver =
   | { kind: 'reset'; ids: boolean }
   /** Reports when this many requests have arrived. */
   | { kind: 'mark'; at: number }
-  /** Listens on this many more ports. */
-  | { kind: 'open'; count: number }
+  /** Listens on this many more ports. `tls`: with this certificate */
+  | { kind: 'open'; count: number; tls?: Certificate }
   | { kind: 'behave'; ports: number[]; as: Behaviour }
   | { kind: 'report' };
 
@@ -71,7 +73,7 @@ class Receiver {
         this.#tellMarks();
         return;
       case 'open':
-        void Promise.all(Array.from({ length: message.count }, () => this.listen())).then((ports) =>
+        void Promise.all(Array.from({ length: message.count }, () => this.listen(message.tls))).then((ports) =>
           tell({ kind: 'opened', ports }),
         );
         return;
@@ -92,9 +94,10 @@ class Receiver {
   }
 
   /** Resolves with the port. */
-  listen(): Promise<number> {
+  listen(tls?: Certificate): Promise<number> {
     const door: Door = { as: 'path', open: 0, mostOpen: 0 };
-    const server = createServer((socket) => this.#connected(socket, door));
+    const accept = (socket: Socket) => this.#connected(socket, door);
+    const server = tls ? createTlsServer({ key: tls.key, cert: tls.cert }, accept) : createServer(accept);
     return new Promise((resolve) => {
       server.listen(0, '127.0.0.1', () => {
         const address = server.address();

@@ -47,6 +47,11 @@ function TryView({ of: url }: { of: Try }) {
             .join(', ')}
         </Text>
       )}
+      {url.resent && (
+        <Text size="sm" className="quiet">
+          A kept connection had broken. The request was sent again over a new one.
+        </Text>
+      )}
       {url.request && (
         <details>
           <summary>Request headers</summary>

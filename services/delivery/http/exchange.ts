@@ -2,11 +2,19 @@ import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { type Link } from '../../../shared/service/chain';
 import { type StallClock } from '../clock';
+import { type Connection } from './connections';
 import { ForbiddenAddressError, type Waiting } from './guarded-connector';
 import { DnsError } from './resolver';
 
-/** One POST and its response: collects the response, measures its phases, and classifies the error of a failed one. */
+/**
+ * One POST and its response: collects the response, measures its phases, and classifies the error of a failed one.
+ *
+ * An endpoint may close a kept connection at the moment a request is written to it. If such a connection breaks before
+ * the first byte of a response, the request is sent a second time, over a new connection, within the same deadline: the
+ * break says nothing about the endpoint. If the endpoint had read the request, it gets it twice, with the same id.
+ */
 
 const KEEP_BODY_BYTES = 16 * 1024;
 
@@ -34,7 +42,7 @@ export type SendResult = (
    * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint
    */
   | { ok: false; error: UrlError; stoodStill?: boolean }
-) & { durationMs: number; phases?: Phases };
+) & { durationMs: number; phases?: Phases; resent?: true };
 
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
@@ -42,28 +50,49 @@ const TOO_LONG = new Error('the response is longer than the part that is kept');
 
 export type ExchangeClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
 
+/** The sender of all exchanges. */
+export interface ExchangeOwner {
+  take(exchange: Exchange): Connection;
+  /** Sends the request over a new connection, since its kept one broke. */
+  resend(exchange: Exchange): void;
+  /** @param complete the whole response was received, so the connection can be used again */
+  ended(exchange: Exchange, result: SendResult, complete: boolean): void;
+}
+
 /** One request in flight. It ends once: with its response, an error, or its deadline. */
-export class Exchange implements Dispatcher.DispatchHandler, Waiting {
+export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Exchange> {
+  before: Exchange | undefined = undefined;
+  after: Exchange | undefined = undefined;
+  chain: object | undefined = undefined;
   readonly startedAt = performance.now();
   /** by the stall clock's `deadlineNow` */
   readonly begunAt: number;
-  socket: Socket | undefined;
+  /** the socket that was opened for this request; undefined on a kept connection */
+  socket: Socket | undefined = undefined;
+  connection: Connection;
+  /** true once `Sender.send` has returned */
+  isSent = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
+  /** true once a byte of the response was received */
+  #responding = false;
+  #resent = false;
   #ended = false;
   #phase: Phase = 'connect';
   #phaseAt = this.startedAt;
   #phases: Phases | undefined;
 
-  /** @param done `complete`: the whole response was received, so the connection can be used again */
   constructor(
+    readonly request: SendRequest,
+    private readonly owner: ExchangeOwner,
     private readonly clock: ExchangeClock,
-    private readonly done: (result: SendResult, complete: boolean) => void,
+    readonly done: (result: SendResult) => void,
   ) {
     this.begunAt = clock.deadlineNow(this.startedAt);
+    this.connection = owner.take(this);
   }
 
   get phase(): Phase {
@@ -88,6 +117,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
     // The deadline passed while it waited for a connection: nothing may be sent any more.
     if (this.#ended) controller.abort(TOO_LATE);
     this.phase = 'headers';
+  }
+
+  onResponseStarted(): void {
+    this.#responding = true;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -119,7 +152,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
   }
 
   fail(error: unknown): void {
-    this.#failed(describe(error, this.phase));
+    if (this.#ended) return;
+    if (!this.#isStale(error)) {
+      this.#failed(describe(error, this.phase));
+      return;
+    }
+    this.#resent = true;
+    this.#controller = undefined;
+    this.phase = 'connect';
+    this.owner.resend(this);
   }
 
   expire(timeoutMs: number): void {
@@ -127,6 +168,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
     this.#failed({ code: 'timeout', phase: this.phase, message });
     if (this.#controller) this.#controller.abort(TOO_LATE);
     else this.socket?.destroy(TOO_LATE);
+  }
+
+  /** Returns whether a kept connection broke under the request, and the endpoint has not begun to respond. */
+  #isStale(error: unknown): boolean {
+    return !this.#resent && !this.#responding && this.socket === undefined && BROKEN.test(codeOf(error));
   }
 
   #responded(truncated: boolean): void {
@@ -150,8 +196,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting {
     // Ends the last phase.
     this.phase = this.#phase;
     if (this.#phases) result.phases = this.#phases;
-    this.done(result, complete);
+    if (this.#resent) result.resent = true;
+    this.owner.ended(this, result, complete);
   }
+}
+
+/** Codes of an error of the connection itself: of the system, of undici when the other side closes, or of TLS. */
+const BROKEN = /^(E[A-Z]+|UND_ERR_SOCKET|ERR_SSL_\w+)$/;
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
 }
 
 /** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
@@ -162,7 +216,7 @@ function describe(error: unknown, phase: Phase): UrlError {
   if (error instanceof DnsError) {
     return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
   }
-  const code = (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+  const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
     return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };

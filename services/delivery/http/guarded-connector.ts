@@ -1,8 +1,10 @@
 import { type LookupFunction, type Socket } from 'node:net';
+import { type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { type NameResolver } from './resolver';
+import { TlsSessions } from './tls-sessions';
 
 /**
  * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting (a name may have
@@ -33,15 +35,26 @@ export type Connect = (
   waiting: Waiting | undefined,
 ) => void;
 
-export function createConnector(options: { timeoutMs: number; names: NameResolver; guard: AddressGuard }): Connect {
-  const { guard } = options;
-  const connect = buildConnector({
-    timeout: options.timeoutMs,
+export interface ConnectorOptions {
+  timeoutMs: number;
+  names: NameResolver;
+  guard: AddressGuard;
+  /** receives each TLS handshake: `resumed` if it continued an earlier session */
+  onHandshake?: (resumed: boolean) => void;
+}
+
+export function createConnector({ timeoutMs, names, guard, onHandshake }: ConnectorOptions): Connect {
+  const sessions = new TlsSessions();
+  const shared = {
+    timeout: timeoutMs,
     // Explicit, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would otherwise disable it.
     rejectUnauthorized: true,
-    lookup: vettedLookup(options.names, guard),
+    lookup: vettedLookup(names, guard),
     autoSelectFamily: true,
-  });
+    // undici's own cache holds sessions weakly, and one for all ports of a host.
+    maxCachedSessions: 0,
+  };
+  const connectAnew = buildConnector(shared);
 
   return (target, done, waiting) => {
     const literal = literalAddress(target.hostname);
@@ -50,6 +63,10 @@ export function createConnector(options: { timeoutMs: number; names: NameResolve
       done(new ForbiddenAddressError(target.hostname, reason), null);
       return;
     }
+    const isSecure = target.protocol === 'https:';
+    const server = `${target.hostname}:${target.port}`;
+    const session = isSecure ? sessions.get(server) : undefined;
+    const connect = session ? buildConnector({ ...shared, session }) : connectAnew;
     // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
@@ -59,12 +76,16 @@ export function createConnector(options: { timeoutMs: number; names: NameResolve
         opened?.destroy();
         done(new ForbiddenAddressError(target.hostname, forbidden), null);
       } else if (error) {
+        // The session may be the cause: the next connection does without.
+        if (waiting?.phase === 'tls') sessions.delete(server);
         done(error, null);
       } else {
+        if (isSecure) onHandshake?.((opened as TLSSocket).isSessionReused());
         done(null, opened);
       }
     }) as unknown as Socket;
-    if (waiting) follow(socket, waiting, { named: literal === undefined, secure: target.protocol === 'https:' });
+    if (isSecure) socket.on('session', (made: Buffer) => sessions.set(server, made));
+    if (waiting) follow(socket, waiting, { named: literal === undefined, secure: isSecure });
   };
 }
 

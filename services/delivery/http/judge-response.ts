@@ -40,11 +40,11 @@ export function judgeResponse(
   result: SendResult,
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
-  const { durationMs, phases } = result;
-  const { id: url, origin } = endpoint;
+  const { durationMs, phases, resent } = result;
+  const asSent = { url: endpoint.id, origin: endpoint.origin, durationMs, phases, resent };
   if (!result.ok) {
     const { classification, signal } = classifyError(result.error.code);
-    const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, error: result.error };
+    const attempt: UrlAttempt = { ...asSent, outcome: classification, error: result.error };
     const kind = result.stoodStill ? 'withdrawn' : signal;
     return { attempt, classification, retryAfterMs: undefined, signal: { kind } };
   }
@@ -52,7 +52,7 @@ export function judgeResponse(
   const { status } = response;
   const classification = classifyStatus(status);
   const stored = kept(response, endpoint.secrets, context.keep);
-  const attempt: UrlAttempt = { url, origin, durationMs, phases, outcome: classification, status, response: stored };
+  const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
   }

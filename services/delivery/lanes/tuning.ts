@@ -1,4 +1,5 @@
 import { type Limits } from '../handler';
+import { type ProcessLimits } from '../process-limits';
 import { type LaneOptions } from './lane';
 import { type SocketSharesOptions } from './socket-shares';
 
@@ -18,6 +19,20 @@ export const SOCKETS: SocketSharesOptions = {
   // A tenth of the sockets stays free of hanging requests, so that a quiet endpoint gets one immediately.
   reserve: 200,
 };
+
+/** Idle connections that a process may keep: an endpoint that gets a webhook now and then then needs no handshake. */
+const IDLE = { least: 100, most: 10_000 };
+/** A kept TLS connection takes 66 KB, and all of them together at most a sixteenth of the memory. */
+const IDLE_BYTES = 66 * 1000;
+const IDLE_PART = 1 / 16;
+/** Files for anything but endpoints: brokers, probes, logs. */
+const OTHER_FILES = 200;
+
+/** Returns how many connections may be open, in use or idle. Beyond it, the least recently used idle one is closed. */
+export function mostConnections({ memoryBytes, openFiles }: ProcessLimits): number {
+  const idle = Math.min(IDLE.most, (memoryBytes * IDLE_PART) / IDLE_BYTES, openFiles - OTHER_FILES - SOCKETS.total);
+  return SOCKETS.total + Math.floor(Math.max(IDLE.least, idle));
+}
 
 /** Part of the memory for jobs queued in lanes: the other half is for open requests and unacknowledged records. */
 const QUEUED_PART = 1 / 2;

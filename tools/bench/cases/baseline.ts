@@ -21,10 +21,10 @@ interface BareOptions {
   count: number;
 }
 
-/** Runs the baseline. */
-export function measureBare(options: BareOptions): Promise<BareFigure> {
+/** Runs the baseline. @param env additional variables of its process */
+export function measureBare(options: BareOptions, env: Record<string, string> = {}): Promise<BareFigure> {
   return new Promise((resolve, reject) => {
-    const child = fork(BARE_MAIN, [JSON.stringify(options)], { execArgv: [] });
+    const child = fork(BARE_MAIN, [JSON.stringify(options)], { execArgv: [], env: { ...process.env, ...env } });
     child.once('message', (figure) => resolve(figure as BareFigure));
     child.once('exit', (code) => reject(new Error(`the bare loop ended with code ${String(code)}`)));
   });

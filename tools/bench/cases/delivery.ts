@@ -19,21 +19,22 @@ const AFTER_MS = 200;
 /** Interval of the metrics scrapes, if any: four times as often as usual. */
 const SCRAPE_MS = 4_000;
 
-/** Additional settings of the process, and whether its metrics are scraped. */
+/** Additional settings of the process, whether its metrics are scraped, and the origin of all URLs. */
 interface Watched {
   env?: Record<string, string>;
   scraped?: boolean;
+  origin?: string;
 }
 
 export async function measureDelivery(
   bench: Bench,
   size: { warmUp: number; count: number },
-  { env = {}, scraped = false }: Watched = {},
+  { env = {}, scraped = false, origin = bench.endpoint.origin }: Watched = {},
 ): Promise<DeliveryFigure> {
   const { broker, endpoint } = bench;
   const system = await bench.newSystem('delivery');
   const { prefix } = system;
-  const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${endpoint.origin}/ok/customer-${String(i)}`);
+  const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
   await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
   // A retried produce request may have written its records twice.
   const total = await broker.records(prefix + WEBHOOKS);

@@ -35,6 +35,26 @@ export interface DeliveryFigure {
   warnings: Record<string, number>;
 }
 
+/** The delivery service over TLS. */
+export interface HttpsFigure {
+  /** a bare loop over TLS */
+  bare: BareFigure;
+  /** to one endpoint */
+  busy: DeliveryFigure;
+  /** to many endpoints, each with one webhook a round */
+  seldom: {
+    /** webhooks after the first round */
+    count: number;
+    endpoints: number;
+    roundSeconds: number;
+    handshakes: { first: number; later: number };
+    /** after the first round */
+    cpu: CpuUse;
+    /** of delivery, before the first webhook */
+    idleCores: number;
+  };
+}
+
 /** The delivery service without telemetry, and with. */
 export interface TelemetryFigure {
   /** fraction of traced messages */
@@ -219,6 +239,7 @@ export interface Round {
   /** before each of the others that has a ratio */
   bare: BareFigure[];
   delivery?: DeliveryFigure | undefined;
+  https?: HttpsFigure | undefined;
   telemetry?: TelemetryFigure | undefined;
   batches?: PipelineFigure | undefined;
   singles?: PipelineFigure | undefined;

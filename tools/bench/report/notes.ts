@@ -24,6 +24,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method: 'fills the topic webhooks first; ends when all outcomes are in the topic attempts',
     size: ({ delivery }) => after(delivery),
   },
+  https: {
+    method:
+      'the bare loop and delivery as above over TLS 1.3 with a P-256 certificate; then many endpoints, each with one webhook a round: CPU and handshakes after the first round',
+    size: ({ https: h }) =>
+      `${after(h.busy)}; ${String(h.endpoints)} endpoints, ${String(h.rounds)} rounds of ${String(h.roundSeconds)} s`,
+  },
   telemetry: {
     method:
       'as delivery, alternately without and with OpenTelemetry; with it: 5 % of the messages traced, OTLP to a collector that discards it, /metrics read every 4 s',

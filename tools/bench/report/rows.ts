@@ -34,6 +34,15 @@ function costs(): Row[] {
       [', broker', PER_WEBHOOK, (d) => micros(d, 'broker')],
       ['', 'webhooks/s', (d) => d.perSecond],
     ]),
+    ...rows('delivery alone over TLS', ({ https }) => https, [
+      ['', PER_WEBHOOK, (h) => micros(h.busy, 'delivery')],
+      ['', '× bare loop over TLS', (h) => ratio(micros(h.busy, 'delivery'), h.bare.microsEach), most(1.5)],
+    ]),
+    ...rows('seldom used TLS endpoints', ({ https }) => https?.seldom, [
+      ['', 'CPU-ms/webhook', (s) => ratio(micros(s, 'delivery'), 1_000), most(0.25)],
+      [': handshakes after the first round', 'a webhook', (s) => s.handshakes.later / s.count, most(0)],
+      [': delivery without traffic', 'cores', (s) => s.idleCores],
+    ]),
     ...rows(traced, ({ telemetry }) => telemetry, [
       ['', PER_WEBHOOK, (t) => meanMicros(t.with)],
       ['', '× without', (t) => ratio(meanMicros(t.with), meanMicros(t.without)), most(1.1)],

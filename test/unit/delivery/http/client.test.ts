@@ -27,7 +27,13 @@ beforeEach(async () => {
   server.on('connection', () => opened++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   clock = new StallClock();
-  sender = new Sender({ timeoutMs: 1_000, guard: () => undefined, names: new NameResolver(1_000), clock });
+  sender = new Sender({
+    timeoutMs: 1_000,
+    guard: () => undefined,
+    names: new NameResolver(1_000),
+    clock,
+    mostConnections: 100,
+  });
 });
 
 afterEach(async () => {

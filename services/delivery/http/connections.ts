@@ -1,0 +1,117 @@
+import { Client } from 'undici';
+import { Chain, type Link } from '../../../shared/service/chain';
+import { type Connect, type Waiting } from './guarded-connector';
+
+/**
+ * The open connections of the process: one undici Client each, which serves one request at a time and is kept after its
+ * response. (undici's Pool searches all of its clients for a free one, and prefers a client other than the last used. It
+ * kept twice as many sockets open as it had requests. docs/design/decisions/0010-client-per-connection.md)
+ *
+ * Most endpoints get a webhook now and then. For them, opening a TLS connection costs more than ten times as much as
+ * the request, so idle connections are kept as long as endpoints allow
+ * (docs/design/decisions/0041-kept-connections.md).
+ */
+
+/** Load balancers commonly close connections after 60 s. An endpoint's `Keep-Alive: timeout` replaces this. */
+const KEEP_IDLE_MS = 50_000;
+
+/**
+ * Shared instance: Node reads the stack of each error that a socket is destroyed with, and creating one, with source
+ * maps, was a fifth of the cost of a timeout.
+ */
+const DROPPED = new Error('the connection is no longer of use');
+
+export interface Connection extends Link<Connection> {
+  readonly client: Client;
+  readonly origin: Origin;
+  /** the request that it serves at present; undefined while it is idle */
+  waiting: Waiting | undefined;
+}
+
+/** The connections to one origin. */
+interface Origin {
+  readonly name: string;
+  /** idle ones; most recently used last, and taken first */
+  readonly free: Connection[];
+  /** idle or not */
+  count: number;
+}
+
+export class Connections {
+  readonly #origins = new Map<string, Origin>();
+  /** of all origins; least recently used first */
+  readonly #idle = new Chain<Connection>();
+  readonly #all = new Set<Connection>();
+
+  /** @param most number of connections, in use and idle, beyond which idle ones are closed */
+  constructor(
+    private readonly connect: Connect,
+    private readonly most: number,
+  ) {}
+
+  get idle(): number {
+    return this.#idle.size;
+  }
+
+  get inUse(): number {
+    return this.#all.size - this.#idle.size;
+  }
+
+  /** Returns an idle connection to the origin, or a new one. */
+  take(originName: string, waiting: Waiting): Connection {
+    const connection = this.#origins.get(originName)?.free.pop();
+    if (!connection) return this.open(originName, waiting);
+    this.#idle.delete(connection);
+    connection.waiting = waiting;
+    return connection;
+  }
+
+  /** Returns a new connection, which has no socket yet. */
+  open(originName: string, waiting: Waiting): Connection {
+    if (this.#all.size >= this.most && this.#idle.first) this.drop(this.#idle.first);
+    const origin = this.#origin(originName);
+    const client = new Client(originName, {
+      connect: (target, done) => this.connect(target, done, connection.waiting),
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: KEEP_IDLE_MS,
+    });
+    const connection: Connection = { client, origin, waiting };
+    // While a request waits for it, undici opens the next socket or fails the request.
+    client.on('disconnect', () => {
+      if (!connection.waiting) this.drop(connection);
+    });
+    this.#all.add(connection);
+    origin.count++;
+    return connection;
+  }
+
+  /** Returns a connection after a complete response: it may serve another request. */
+  giveBack(connection: Connection): void {
+    connection.waiting = undefined;
+    connection.origin.free.push(connection);
+    this.#idle.push(connection);
+  }
+
+  /** Destroys a connection: unread bytes of a request that broke off might still arrive over it. */
+  drop(connection: Connection): void {
+    if (!this.#all.delete(connection)) return;
+    connection.waiting = undefined;
+    const { origin } = connection;
+    if (this.#idle.delete(connection)) origin.free.splice(origin.free.indexOf(connection), 1);
+    if (--origin.count === 0) this.#origins.delete(origin.name);
+    void connection.client.destroy(DROPPED);
+  }
+
+  async destroy(): Promise<void> {
+    const all = [...this.#all];
+    this.#all.clear();
+    await Promise.all(all.map(({ client }) => client.destroy(DROPPED)));
+  }
+
+  #origin(name: string): Origin {
+    let origin = this.#origins.get(name);
+    if (!origin) this.#origins.set(name, (origin = { name, free: [], count: 0 }));
+    return origin;
+  }
+}

@@ -1,0 +1,23 @@
+import { TlsSessions } from '../../../../services/delivery/http/tls-sessions';
+
+const aSession = (name: string) => Buffer.from(name);
+
+test('beyond the limit, the session that was used least recently is forgotten', () => {
+  const sessions = new TlsSessions(2);
+  sessions.set('a:443', aSession('a'));
+  sessions.set('b:443', aSession('b'));
+  sessions.get('a:443');
+  sessions.set('c:443', aSession('c'));
+  expect(sessions.get('b:443')).toBeUndefined();
+  expect([sessions.get('a:443'), sessions.get('c:443')].map(String)).toEqual(['a', 'c']);
+});
+
+test('the latest session of a server replaces its earlier one, and servers on other ports have their own', () => {
+  const sessions = new TlsSessions();
+  sessions.set('a:443', aSession('first'));
+  sessions.set('a:443', aSession('second'));
+  sessions.set('a:8443', aSession('other'));
+  sessions.delete('a:8443');
+  expect(String(sessions.get('a:443'))).toBe('second');
+  expect(sessions.get('a:8443')).toBeUndefined();
+});
