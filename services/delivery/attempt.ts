@@ -100,6 +100,10 @@ export class Attempt implements RequestOwner {
     this.#endIfOver();
   }
 
+  permitted(endpoint: Endpoint): Permit {
+    return { destination: this.admitted.lookup.destination, endpoint };
+  }
+
   permit(endpoint: Endpoint): Permit | NotTried | undefined {
     const { inHand, context } = this;
     if (inHand.record.isRevoking) return undefined;

@@ -28,6 +28,8 @@ export interface EndedRequest {
 /** The attempt of a request: exactly one call of `ended` or `leftOut` for each request that is not cancelled. */
 export interface RequestOwner {
   readonly inHand: { readonly delivery: Delivery; readonly body: Buffer; readonly record: OpenRecord };
+  /** Returns the permit to send to this URL that the attempt began with. */
+  permitted(endpoint: Endpoint): Permit;
   /** Returns the permit to send to this URL now; otherwise the decision against it, or undefined if another process may send. */
   permit(endpoint: Endpoint): Permit | NotTried | undefined;
   /** @returns the signal for the lane of the request */
@@ -45,10 +47,18 @@ export interface RequestContext {
 
 /** One request of an attempt, from its offer to the lane of its URL until its end. It is the job of that lane. */
 export class UrlRequest implements Job {
+  before: Job | undefined = undefined;
+  after: Job | undefined = undefined;
+  chain: object | undefined = undefined;
+  begunAt = 0;
+  stoodStillMs = 0;
+  period = 0;
   readonly record: OpenRecord;
   readonly bytes: number;
   readonly due: boolean;
   readonly urgent: boolean;
+  /** true while the lane is asked: a job that it starts right away was admitted just now */
+  #isOffered = false;
 
   constructor(
     private readonly context: RequestContext,
@@ -65,7 +75,9 @@ export class UrlRequest implements Job {
 
   /** Offers the request to its lane, which starts, queues or refuses it. */
   offer(): void {
+    this.#isOffered = true;
     const offer = this.lane.offer(this, this.context.lanes.now());
+    this.#isOffered = false;
     if (typeof offer === 'object') this.owner.leftOut(offer);
   }
 
@@ -74,7 +86,8 @@ export class UrlRequest implements Job {
    * or switch-off since then must apply.
    */
   start(): void {
-    const permit = this.owner.permit(this.endpoint);
+    const isFresh = this.#isOffered && !this.record.isRevoking;
+    const permit = isFresh ? this.owner.permitted(this.endpoint) : this.owner.permit(this.endpoint);
     if (!permit || !('endpoint' in permit)) {
       this.#withdraw(permit);
       return;

@@ -1,5 +1,5 @@
-import { CompactingMap } from '../../../shared/service/compacting-map';
-import { Circuit, type CircuitOptions, type Period } from './circuit';
+import { Chain } from '../../../shared/service/chain';
+import { Circuit, type CircuitOptions } from './circuit';
 import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './types';
 import { LaneQueue, type Queued } from './queue';
 import { ConcurrencyLimit, type ConcurrencyOptions } from './concurrency-limit';
@@ -48,7 +48,7 @@ export class Lane {
   readonly #queue: LaneQueue<Job>;
   readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** open jobs, oldest first */
-  readonly #open = new CompactingMap<Job, { at: number; stoodStillMs: number; period: Period }>();
+  readonly #open = new Chain<Job>();
   /** Jobs diverted since the queue was last empty and not yet back. The next diverted job waits behind them. */
   #diverted = 0;
   /** when it was last used, by the stall clock */
@@ -109,9 +109,8 @@ export class Lane {
 
   /** Estimates the wait of a job offered now. @param before number of jobs ahead that are not in the queue */
   #expect(kind: Kind, now: number, before = 0): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
-    const [oldest] = this.#open.values();
     const { concurrency, circuit, rateLimit } = this;
-    const oneMs = Math.max(concurrency.meanMs, oldest === undefined ? 0 : now - oldest.at);
+    const oneMs = Math.max(concurrency.meanMs, now - (this.#open.first?.begunAt ?? now));
     const jobs = this.#queue.through(kind) + before;
     const width = this.around.sockets.contended
       ? Math.max(1, Math.min(this.active, concurrency.limit))
@@ -126,16 +125,15 @@ export class Lane {
 
   /** Frees the place of a job. */
   ended(job: Job, now: number, signal: Signal): void {
-    const begun = this.#open.get(job);
-    if (begun === undefined) return;
     const inFullUse = this.active >= this.concurrency.limit && !this.around.saturated();
-    this.#open.delete(job);
+    if (!this.#open.delete(job)) return;
     this.usedAt = now;
-    const change = this.circuit.ended(begun.period, signal, now, begun.at);
-    const stoodStillMs = this.around.stoodStillMs() - begun.stoodStillMs;
-    this.concurrency.ended(signal, { startedAt: begun.at, now, stoodStillMs, inFullUse });
+    const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;
+    const change = this.circuit.ended(period, signal, now, startedAt);
+    const stoodStillMs = this.around.stoodStillMs() - stoodStillAt;
+    this.concurrency.ended(signal, { startedAt, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
-    if (change === 'responded') this.concurrency.restart(now - begun.at);
+    if (change === 'responded') this.concurrency.restart(now - startedAt);
     if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);
     this.around.sockets.release(this.#share, now);
     // Twice the wait that `offer` allows, so that a single slow response diverts no job that was just queued.
@@ -177,8 +175,8 @@ export class Lane {
   }
 
   #isSilent(now: number): boolean {
-    const [oldest] = this.#open.values();
-    return oldest !== undefined && now - oldest.at > this.concurrency.silenceMs && this.circuit.silentSince(oldest.at);
+    const begunAt = this.#open.first?.begunAt;
+    return begunAt !== undefined && now - begunAt > this.concurrency.silenceMs && this.circuit.silentSince(begunAt);
   }
 
   /**
@@ -211,7 +209,10 @@ export class Lane {
   #start(job: Job | undefined, now: number): void {
     if (!job) return;
     this.rateLimit.take(now);
-    this.#open.set(job, { at: now, stoodStillMs: this.around.stoodStillMs(), period: this.circuit.began() });
+    job.begunAt = now;
+    job.stoodStillMs = this.around.stoodStillMs();
+    job.period = this.circuit.began();
+    this.#open.push(job);
     job.start();
   }
 

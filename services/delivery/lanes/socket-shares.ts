@@ -1,4 +1,4 @@
-import { Fifo } from './queue';
+import { CompactingMap } from '../../../shared/service/compacting-map';
 import { DUE_SHARE, type Kind } from './types';
 
 /**
@@ -29,11 +29,13 @@ export interface Share {
 type Rank = 'below' | 'above';
 const RANKS = ['below', 'above'] as const;
 const KINDS = ['fresh', 'due'] as const;
+/** Waiting lanes, first come first. */
+type Ring = CompactingMap<Share, true>;
 
 export class SocketShares {
-  readonly #rings: Record<Rank, Record<Kind, Fifo<Share>>> = {
-    below: { fresh: new Fifo(), due: new Fifo() },
-    above: { fresh: new Fifo(), due: new Fifo() },
+  readonly #rings: Record<Rank, Record<Kind, Ring>> = {
+    below: { fresh: new CompactingMap(), due: new CompactingMap() },
+    above: { fresh: new CompactingMap(), due: new CompactingMap() },
   };
   #used = 0;
   #waits = 0;
@@ -74,7 +76,7 @@ export class SocketShares {
     const rank = this.#rank(seat);
     if (this.#rings[rank][kind].has(seat)) return;
     this.#exit(seat, rank === 'below' ? 'above' : 'below', kind);
-    this.#rings[rank][kind].push(seat);
+    this.#rings[rank][kind].set(seat, true);
     this.#count(seat, 0, 1);
   }
 
@@ -107,7 +109,7 @@ export class SocketShares {
       const from: Rank = below.fresh.size + below.due.size > 0 ? 'below' : 'above';
       const { fresh, due } = this.#rings[from];
       const kind = this.#kind(fresh.size, due.size);
-      const seat = this.#rings[from][kind].first;
+      const [seat] = this.#rings[from][kind].keys();
       if (!seat) return undefined;
       const rank = this.#rank(seat);
       if (rank === 'above' && from === 'below') {

@@ -1,4 +1,5 @@
 import { type EndpointWait } from '../../../shared/model/reasons';
+import { type Link } from '../../../shared/service/chain';
 
 /** First attempts and due retries wait apart. */
 export type Kind = 'fresh' | 'due';
@@ -10,8 +11,18 @@ export function kindOf({ due }: { due: boolean }): Kind {
   return due ? 'due' : 'fresh';
 }
 
+/** The fields of a job that belong to its lane, so that the lane needs no object of its own for each job. */
+interface LaneFields extends Link<Job> {
+  /** when it began, by the stall clock */
+  begunAt?: number | undefined;
+  /** stall time that the clock had left out by then, ms */
+  stoodStillMs?: number | undefined;
+  /** of its circuit */
+  period?: number | undefined;
+}
+
 /** A request that is offered to a lane, and the lane's calls to it. */
-export interface Job {
+export interface Job extends LaneFields {
   /** the record it belongs to: if that is being revoked, the job need not wait */
   readonly record: { readonly isRevoking: boolean };
   /** counted against the memory for queued jobs */
