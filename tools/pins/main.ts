@@ -7,7 +7,7 @@ import { missingPlatforms, pinnedImages, repin } from './images';
 import { jarList } from './jars';
 
 /**
- * Keeps what is pinned outside package-lock.json:
+ * Keeps the versions that are pinned outside package-lock.json:
  *
  *     npm run pins -- images            writes the digest that each tag has now (needs docker)
  *     npm run pins -- images --check    pulls each image by its digest, and fails if one does not pull

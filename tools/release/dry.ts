@@ -136,7 +136,7 @@ const STEPS: Step[] = [
   },
 ];
 
-/** What needs a registry or the identity of the release workflow. */
+/** Steps that need a registry or the identity of the release workflow. */
 const NOT_HERE = [
   'images for amd64 and arm64: build, scan and push',
   'pinned images: pull each one by its digest (npm run pins -- images --check)',

@@ -65,7 +65,7 @@ export function hasSection(text: string, version: string): boolean {
   return text.split('\n').some((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
 }
 
-/** What a refusal depends on. */
+/** The facts that decide about a refusal. */
 export interface Situation {
   current: string;
   /** the changelog has a section for the current version */
