@@ -78,6 +78,7 @@ RUN install -d -o 10001 -g 10001 /var/lib/waypost /var/lib/waypost-key
 USER 10001:10001
 EXPOSE 8080 8090 9401 9402 9403 9404 9405 9406
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["healthy", "livez"]
-# Neither a shell nor an init process: the services handle SIGTERM themselves and start no child processes.
+# Neither a shell nor an init process: the services handle SIGTERM themselves. Only control starts a child process, once,
+# to create its database, and waits for its end.
 # The garbage collector has the flags of `npm start` (deploy/standalone/service-process.ts gives the reasons).
 ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]

@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { messageOf } from '../../../shared/service/errors';
 import { type Param } from './database';
@@ -7,19 +7,20 @@ import { type Param } from './database';
 /**
  * Runs the embedded PostgreSQL in its own thread, since a query blocks the thread it runs in. The thread yields to
  * everything else on the machine: a late history harms nothing, a late delivery does.
+ *
+ * As a process with a folder as its argument it only creates the files there. That takes 500 MB, and the process
+ * returns more than 100 MB of them to the system only at its end.
  */
 
 export interface WorkerData {
   dir: string;
-  /** only create the files, then end: creating them takes 500 MB that are not returned to the system */
-  create: boolean;
 }
 export interface Question {
   id: number;
   sql: string;
   params: readonly Param[];
   /** the content of the file /dev/blob, which COPY reads */
-  blob?: string;
+  blob?: ArrayBuffer;
 }
 export type Answer = { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
@@ -42,14 +43,14 @@ const SETTINGS = [
 /** Three tenths of the default: ANALYZE then costs as much as 5,000 rows, and a partition has 50,000. */
 const STATISTICS = 30;
 
-async function main(): Promise<void> {
-  const { dir, create } = workerData as WorkerData;
+async function create(dir: string): Promise<void> {
   const database = await PGlite.create(dir);
-  if (create) {
-    for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
-    await database.close();
-    return;
-  }
+  for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
+  await database.close();
+}
+
+async function serve({ dir }: WorkerData): Promise<void> {
+  const database = await PGlite.create(dir);
   await database.query(`set default_statistics_target = ${String(STATISTICS)}`);
   // With 4 MB the sums of a day for the overview are sorted on disk.
   await database.query(`set work_mem = '16MB'`);
@@ -65,7 +66,7 @@ async function main(): Promise<void> {
 async function answer(database: PGlite, { id, sql, params, blob }: Question): Promise<void> {
   let reply: Answer;
   try {
-    const { rows } = await database.query(sql, [...params], blob === undefined ? {} : { blob: new Blob([blob]) });
+    const { rows } = await database.query(sql, [...params], blob === undefined ? {} : { blob: asBlob(blob) });
     reply = { id, rows };
   } catch (error) {
     reply = { id, error: messageOf(error), code: (error as { code?: string }).code };
@@ -73,7 +74,14 @@ async function answer(database: PGlite, { id, sql, params, blob }: Question): Pr
   parentPort?.postMessage(reply);
 }
 
-void main().catch((error: unknown) => {
+/** PGlite asks a blob only for its bytes. A real Blob would copy them, and hold them until it is collected. */
+function asBlob(bytes: ArrayBuffer): Blob {
+  const blob: Pick<Blob, 'arrayBuffer'> = { arrayBuffer: () => Promise.resolve(bytes) };
+  return blob as Blob;
+}
+
+const work = isMainThread ? create(process.argv[2] ?? '') : serve(workerData as WorkerData);
+void work.catch((error: unknown) => {
   // A WebAssembly module that failed to start throws a number or an object without a message.
   throw error instanceof Error ? error : new Error(`PGlite could not open its files (${JSON.stringify(error)})`);
 });

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { inTurn } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
@@ -11,6 +13,13 @@ import { type Answer, type Question, type WorkerData } from './pglite-worker';
 /** Opens the embedded database: files in the data directory, used by a worker thread (pglite-worker.ts). */
 
 const CLOSE_MS = 10_000;
+
+/**
+ * The thread needs 25 MB of heap, a large result of a query some more. V8 collects the old generation at half of this
+ * limit for the first time; without a limit it would wait for the 256 MB that `--initial-old-space-size` gives to
+ * every service, and hold as much garbage.
+ */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
 
 /** The thread runs compiled code, also if this file runs from source (in tests): Node cannot load TypeScript. */
 const WORKER_FILE = join(
@@ -29,7 +38,8 @@ export async function openPglite(folder: string): Promise<Database> {
   try {
     const dir = join(folder, 'pg');
     if (!existsSync(dir)) await createFiles(folder, dir);
-    const worker = new Worker(WORKER_FILE, { workerData: { dir, create: false } satisfies WorkerData });
+    const options = { workerData: { dir } satisfies WorkerData, resourceLimits: RESOURCE_LIMITS };
+    const worker = new Worker(WORKER_FILE, options);
     return await databaseInThread(worker, () => lock.release());
   } catch (error) {
     lock.release();
@@ -50,19 +60,14 @@ function closeToOthers(folder: string): void {
 async function createFiles(folder: string, dir: string): Promise<void> {
   const draft = join(folder, 'pg.new');
   rmSync(draft, { recursive: true, force: true });
-  const worker = new Worker(WORKER_FILE, { workerData: { dir: draft, create: true } satisfies WorkerData });
-  await new Promise<void>((resolve, reject) => {
-    worker.once('error', reject);
-    worker.once('exit', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`the thread that made the database ended with ${String(code)}`));
-    });
-  });
+  await promisify(execFile)(process.execPath, [WORKER_FILE, draft]);
   renameSync(draft, dir);
 }
 
+const encoder = new TextEncoder();
+
 interface Thread {
-  query(sql: string, params: readonly Param[], blob?: string): Promise<Row[]>;
+  query(sql: string, params: readonly Param[], blob?: ArrayBuffer): Promise<Row[]>;
   readonly broken: string | undefined;
   close(): Promise<void>;
 }
@@ -107,7 +112,8 @@ async function openThread(worker: Worker): Promise<Thread> {
           return;
         }
         waiting.set(++lastId, { resolve, reject });
-        worker.postMessage({ id: lastId, sql, params, ...(blob !== undefined && { blob }) } satisfies Question);
+        const question: Question = { id: lastId, sql, params, ...(blob !== undefined && { blob }) };
+        worker.postMessage(question, blob === undefined ? [] : [blob]);
       }),
     get broken() {
       return broken;
@@ -131,7 +137,7 @@ export async function databaseInThread(worker: Worker, onClosed: () => void): Pr
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) =>
       (await thread.query(sql, params)) as T[],
     copy: async (table, columns, rows) => {
-      await thread.query(`copy ${table} (${columns}) from '/dev/blob'`, [], rows);
+      await thread.query(`copy ${table} (${columns}) from '/dev/blob'`, [], encoder.encode(rows).buffer);
     },
   };
   return {
