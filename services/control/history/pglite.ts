@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -56,10 +56,17 @@ function closeToOthers(folder: string): void {
   }
 }
 
-/** Creates the files under another name first, since a half-created database would never open. */
+const DRAFT = 'pg.new';
+
+/**
+ * Creates the files under another name first, since a half-created database would never open. The name has the pid of
+ * control: the child process of a control that was killed still writes for a second or two.
+ */
 async function createFiles(folder: string, dir: string): Promise<void> {
-  const draft = join(folder, 'pg.new');
-  rmSync(draft, { recursive: true, force: true });
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith(DRAFT)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+  const draft = join(folder, `${DRAFT}-${String(process.pid)}`);
   await promisify(execFile)(process.execPath, [WORKER_FILE, draft]);
   renameSync(draft, dir);
 }
