@@ -8,6 +8,7 @@ import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResul
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
+import { AttemptLog } from './attempt-log';
 import { Attempt, AttemptContext, type AttemptOptions, type OpenDelivery } from './attempt';
 import { recordsOf, unreadableRecord, type DeliveryInHand, type Disposition } from './disposition';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
@@ -44,10 +45,12 @@ export class Deliverer {
   /** deliveries that `config` may decide differently once it is read further */
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
+  readonly #attemptLog: AttemptLog;
   #duplicatesDropped = 0;
   #bytes = 0;
 
   constructor(private readonly options: DelivererOptions) {
+    this.#attemptLog = new AttemptLog(options.log);
     // A process that cannot keep up reads no more, however much memory is free.
     this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
@@ -84,6 +87,11 @@ export class Deliverer {
   get #outcomesFill(): number {
     const { limits, producer, divertProducer } = this.options;
     return (producer.pendingBytes + (divertProducer?.pendingBytes ?? 0)) / limits.maxUnacknowledgedBytes;
+  }
+
+  /** Ends its log. */
+  stop(): void {
+    this.#attemptLog.summarize();
   }
 
   onRecord(record: OpenRecord): DispatchResult {
@@ -171,7 +179,7 @@ export class Deliverer {
   }
 
   #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
-    concluded(this.options.log, inHand, disposition, nowMs);
+    concluded(this.#attemptLog, inHand, disposition, nowMs);
     this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }
 

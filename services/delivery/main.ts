@@ -73,7 +73,10 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   });
   observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
-  onStop(() => clearInterval(roomTimer));
+  onStop(() => {
+    clearInterval(roomTimer);
+    deliverer.stop();
+  });
   consumption = await kafka.consume({
     group: 'delivery',
     topics: [WEBHOOKS, DUE],

@@ -1,4 +1,4 @@
-/** Limits of load: token buckets by key, throttled log lines, and back-pressure. */
+/** Limits of load: token buckets by key, throttled and sampled log lines, and back-pressure. */
 
 export interface BucketRate {
   /** tokens added each second, above 0 */
@@ -84,6 +84,42 @@ export function logThrottle(intervalMs: number, maxKeys: number): (key: string) 
     spoken.set(key, at);
     return true;
   };
+}
+
+/** Lets the first events of each key into the log and counts the others, until `drain` begins again. */
+export class LogSample {
+  readonly #seen = new Map<string, { logged: number; leftOut: number }>();
+  #logged = 0;
+
+  /**
+   * @param perKey most events of one key to log
+   * @param overall most events of all keys to log
+   */
+  constructor(
+    private readonly perKey: number,
+    private readonly overall: number,
+  ) {}
+
+  /** Counts an event. @returns whether to log it */
+  admits(key: string): boolean {
+    const seen = this.#seen.get(key) ?? { logged: 0, leftOut: 0 };
+    if (seen.logged + seen.leftOut === 0) this.#seen.set(key, seen);
+    if (seen.logged >= this.perKey || this.#logged >= this.overall) {
+      seen.leftOut++;
+      return false;
+    }
+    seen.logged++;
+    this.#logged++;
+    return true;
+  }
+
+  /** Forgets all events. @returns how many of each key were left out, above 0 */
+  drain(): { key: string; leftOut: number }[] {
+    const counts = [...this.#seen].map(([key, { leftOut }]) => ({ key, leftOut }));
+    this.#seen.clear();
+    this.#logged = 0;
+    return counts.filter(({ leftOut }) => leftOut > 0);
+  }
 }
 
 /**

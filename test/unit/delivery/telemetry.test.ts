@@ -5,6 +5,7 @@ import {
   type DeliveryInHand,
   type Disposition,
 } from '../../../services/delivery/disposition';
+import { AttemptLog } from '../../../services/delivery/attempt-log';
 import { deliveryMetrics } from '../../../services/delivery/metrics';
 import { concluded, counterOf, durationOf, stepSpan } from '../../../services/delivery/telemetry';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
@@ -32,9 +33,15 @@ const answer = (status: number): UrlAttempt => ({
   response: { headers: { 'x-secret': 'an-answer-header' }, body: 'an-answer-body', truncated: false },
 });
 
-function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<string, unknown>[] {
+/** Returns the log of attempts, and a function that returns the lines written since its last call. */
+function logOf(level: string) {
   const lines: string[] = [];
   const log: Log = createLog('delivery', level, { write: (line) => lines.push(line) });
+  const written = () => lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { log: new AttemptLog(log), written };
+}
+
+function conclude(log: AttemptLog, status: number, of: DeliveryInHand): void {
   const tried: AttemptResult = { urls: [answer(status)], rejected: [], skipped: false, durationMs: 13 };
   const disposition = concludeAttempt(of.delivery, tried, {
     nowMs: NOW,
@@ -42,7 +49,12 @@ function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<str
     windowMs: 14_400_000,
   });
   concluded(log, of, disposition, NOW);
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function linesOf(status: number, of: DeliveryInHand, level = 'info'): Record<string, unknown>[] {
+  const { log, written } = logOf(level);
+  conclude(log, status, of);
+  return written();
 }
 
 test('a failed attempt logs one wide line, without a body, a header, an address or a user', () => {
@@ -71,6 +83,58 @@ test.each([
 
 test('the line of an attempt with a recorded trace names its span', () =>
   expect(linesOf(200, held(traced))[0]).toMatchObject({ trace_id: TRACE, span_id: '1111111111111111' }));
+
+const toDestination = (id: string, change = {}) =>
+  held({ delivery: { ...held().delivery, destinationId: id }, ...change });
+const many = (count: number, inHand: (i: number) => DeliveryInHand) =>
+  Array.from({ length: count }, (_, i) => inHand(i));
+
+test.each<[string, string, DeliveryInHand[], number, object[]]>([
+  ['a few failures of a destination are all logged', 'info', many(5, () => held()), 5, []],
+  [
+    'the first failures of each destination are logged, and the others of a minute are counted',
+    'info',
+    [...many(20, () => toDestination('a')), ...many(3, () => toDestination('b')), ...many(6, () => toDestination('c'))],
+    5 + 3 + 5,
+    [
+      { destination: 'a', leftOut: 15 },
+      { destination: 'c', leftOut: 1 },
+    ],
+  ],
+  [
+    'failures of very many destinations are counted too',
+    'info',
+    many(302, (i) => toDestination(String(i))),
+    300,
+    [
+      { destination: '300', leftOut: 1 },
+      { destination: '301', leftOut: 1 },
+    ],
+  ],
+  ['every failure with a recorded trace is logged', 'info', many(400, () => held(traced)), 400, []],
+  ['every failure is logged at the level debug', 'debug', many(400, () => held()), 400, []],
+])('%s', (_, level, attempts, logged, leftOut) => {
+  const { log, written } = logOf(level);
+  const before = deliveryMetrics.attempts.retry.value;
+  for (const inHand of attempts) conclude(log, 503, inHand);
+  expect(deliveryMetrics.attempts.retry.value - before).toBe(attempts.length);
+  expect(written()).toHaveLength(logged);
+  log.summarize();
+  expect(written().map(({ destination, leftOut }) => ({ destination, leftOut }))).toEqual(leftOut);
+  conclude(log, 503, attempts[0]!);
+  expect(written()).toHaveLength(1);
+  log.summarize();
+});
+
+test('the failed attempts that were left out are logged a minute after the first, without another attempt', () => {
+  jest.useFakeTimers();
+  const { log, written } = logOf('info');
+  for (const inHand of many(7, () => held())) conclude(log, 503, inHand);
+  written();
+  jest.advanceTimersByTime(60_000);
+  expect(written()).toMatchObject([{ msg: 'delivery.attempts_left_out', destination: 'dst', leftOut: 2 }]);
+  jest.useRealTimers();
+});
 
 const WAIT = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 60_000 };
 const after = (status: number) => ({
