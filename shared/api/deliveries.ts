@@ -33,6 +33,10 @@ const url = z.object({
     .partialRecord(z.enum(['dns', 'connect', 'tls', 'headers', 'body']), z.number())
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
+  destinationVersion: z.number().optional().meta({
+    description:
+      'Version of the destination whose webhook was called, which names the URL. Older attempts do not have it',
+  }),
   resent: z.literal(true).optional().meta({
     description: 'A kept connection broke before a response, and the request was sent again over a new one',
   }),

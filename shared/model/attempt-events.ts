@@ -1,8 +1,8 @@
 import { type MessageType } from './message';
 
 /**
- * The values of topic `attempts`: the events of a delivery, and of a URL's circuit. They name the record of the
- * delivery instead of repeating its body. Names and shapes are those of the control API. The reasons are in
+ * The events of topic `attempts`: of a delivery, and of a URL's circuit. A record has one event as JSON, or many
+ * successful attempts as rows (`attempt-rows.ts`). Events name the record of the delivery instead of repeating its body. Names and shapes are those of the control API. The reasons are in
  * `reasons.ts`; an event of another version of Waypost may have an unknown one.
  */
 
@@ -26,6 +26,8 @@ export interface UrlAttempt {
   /** the webhook's id */
   url: string;
   origin: string;
+  /** `config` version of the destination whose webhook was called, which names the whole URL; absent in older records */
+  destinationVersion?: number | undefined;
   outcome: Classification;
   status?: number;
   durationMs: number;
@@ -43,6 +45,8 @@ interface About {
   source: string;
   destination: string;
   type: MessageType;
+  /** name of the track call, page or screen; absent if the record of the delivery does not have it */
+  event?: string | undefined;
   userId?: string | undefined;
   /** absent if `userId` is present */
   anonymousId?: string | undefined;

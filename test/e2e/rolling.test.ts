@@ -3,6 +3,7 @@ import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { openLoadedSystem, type LoadedSystem } from '../../tools/harness/loaded-system';
 import { type Service, startBeside } from '../support/service';
 import { openTopics, type Topics } from '../support/topics';
@@ -31,7 +32,9 @@ beforeAll(async () => {
   topics = await openTopics(rig.system);
   tail = await topics.kafka.tail({
     ...{ name: 'rolling', topic: ATTEMPTS, from: 'beginning' },
-    onRecord: ({ value }) => note(JSON.parse(String(value)) as DeliveryEvent),
+    onRecord: ({ value }) => {
+      for (const event of readEvents(value)) if (event.kind !== 'circuit') note(event);
+    },
     onFatal: (error) => {
       throw error;
     },

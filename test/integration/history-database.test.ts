@@ -640,7 +640,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   it('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
-      const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))) ?? []);
+      const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
       return database.transaction((queries) => addToHealth(queries, evidence));
     };
     await learn(aFailure(), anAttempt({ delivery: 'd2', destination: 'dst_2' }));

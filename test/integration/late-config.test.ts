@@ -19,6 +19,7 @@ import { readMessageHeaders } from '../../shared/model/message-codec';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
@@ -173,7 +174,7 @@ test('calls arrive at a destination that was created, switched on or corrected b
     await connect()
   ).tail({
     ...{ name: 'test', topic: ATTEMPTS, from: 'beginning', onFatal },
-    onRecord: ({ value }) => events.push(JSON.parse(String(value)) as { kind: string }),
+    onRecord: ({ value }) => events.push(...readEvents(value)),
   });
   closing.push(() => tail.stop());
 

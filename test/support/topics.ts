@@ -1,4 +1,5 @@
 import { type AttemptEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
@@ -42,7 +43,9 @@ export async function openTopics(system: System): Promise<Topics> {
   const events: DeliveryEvent[] = [];
   const dead: DeadLetter[] = [];
   const tails = await Promise.all([
-    follow(kafka, ATTEMPTS, (record) => events.push(JSON.parse(String(record.value)) as DeliveryEvent)),
+    follow(kafka, ATTEMPTS, ({ value }) =>
+      events.push(...(readEvents(value).filter(({ kind }) => kind !== 'circuit') as DeliveryEvent[])),
+    ),
     follow(kafka, DEAD, (record) => {
       const decoded = decodeDelivery(record.headers);
       if (decoded.kind !== 'delivery') throw new Error(`a dead letter cannot be read: ${JSON.stringify(decoded)}`);

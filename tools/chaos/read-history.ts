@@ -1,4 +1,4 @@
-import { type DeliveryEvent } from '../../shared/model/attempt-events';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { connectKafka } from '../../shared/kafka/client';
 import { type InRecord, type Kafka } from '../../shared/kafka/port';
@@ -22,7 +22,7 @@ export async function readHistory(
   await withKafka(env, async (kafka) => {
     await readAll(kafka, MESSAGES, ({ headers }) => history.message(headers.message?.toString() ?? ''));
     await readAll(kafka, ATTEMPTS, ({ value, timestampMs }) => {
-      history.event(JSON.parse(String(value)) as DeliveryEvent, timestampMs);
+      for (const event of readEvents(value)) history.event(event, timestampMs);
     });
     await readAll(kafka, DEAD, ({ headers }) => {
       const decoded = decodeDelivery(headers);
@@ -49,13 +49,20 @@ export async function traceMessages(env: Record<string, string>, messages: Reado
     for (const topic of await kafka.listTopics()) {
       if (topic.startsWith('__') || topic === 'config') continue;
       await readAll(kafka, topic, (record) => {
-        const value = String(record.value);
-        const message = record.headers.message ?? /"message(?:Id)?":"([^"]+)"/.exec(value)?.[1] ?? '';
-        if (!messages.has(message)) return;
-        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map((name) => record.headers[name] ?? '');
         const at = new Date(record.timestampMs).toISOString();
-        const what = topic === ATTEMPTS ? value : headers.join(' ');
-        lines.push(`${message} ${at} ${topic}/${record.partition}/${record.offset} ${what}`);
+        const note = (message: string, what: string) => {
+          if (!messages.has(message)) return;
+          lines.push(`${message} ${at} ${topic}/${record.partition}/${record.offset} ${what}`);
+        };
+        if (topic === ATTEMPTS) {
+          for (const event of readEvents(record.value)) {
+            if (event.kind !== 'circuit') note(event.message, JSON.stringify(event));
+          }
+          return;
+        }
+        const headers = ['destination', 'attempt', 'hop', 'reason', 'error'].map((name) => record.headers[name] ?? '');
+        const inBody = /"messageId":"([^"]+)"/.exec(String(record.value))?.[1];
+        note(record.headers.message ?? inBody ?? '', headers.join(' '));
       });
     }
   });

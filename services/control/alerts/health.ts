@@ -1,4 +1,5 @@
 import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
+import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
 
 /** Reads the health of a destination from a record of `attempts`. Pure. */
 
@@ -10,14 +11,20 @@ export type Evidence =
   | { kind: 'dead'; destination: string; at: number };
 
 /**
- * @returns undefined for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway
+ * @returns none for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway. Of the
+ * successes in rows, the last one of each destination
  */
-export function evidenceOf(value: Buffer | null): Evidence | undefined {
-  if (!value) return undefined;
+export function evidenceOf(value: Buffer | null): Evidence[] {
+  if (!value) return [];
   try {
-    return judge(successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent));
+    const parsed = successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent | Rows);
+    if (parsed.kind === 'delivered') {
+      return Array.from(lastSuccesses(parsed), ([destination, at]) => ({ kind: 'ok' as const, destination, at }));
+    }
+    const evidence = judge(parsed);
+    return evidence ? [evidence] : [];
   } catch {
-    return undefined;
+    return [];
   }
 }
 

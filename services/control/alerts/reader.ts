@@ -61,7 +61,7 @@ export class AttemptReader {
         for (const record of records) {
           const format = newerFormatOf(record.headers);
           if (format !== undefined) throw newerFormat(record, format, 'this control process');
-          this.#learn(evidenceOf(record.value));
+          for (const evidence of evidenceOf(record.value)) this.#learn(evidence);
         }
         this.#next.set(partition, next);
         this.#unwritten += records.length;
@@ -92,11 +92,11 @@ export class AttemptReader {
     this.#unwritten = 0;
   }
 
-  #learn(evidence: Evidence | undefined): void {
-    if (evidence?.kind === 'ok') {
+  #learn(evidence: Evidence): void {
+    if (evidence.kind === 'ok') {
       const { destination, at } = evidence;
       this.#successes.set(destination, Math.max(at, this.#successes.get(destination) ?? 0));
-    } else if (evidence) this.#failures.push(evidence);
+    } else this.#failures.push(evidence);
   }
 
   /** @returns false if another process has read since */

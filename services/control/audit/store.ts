@@ -27,14 +27,14 @@ export interface AuditRow extends AuditNote {
 }
 
 /** @returns the row of a record; `skip` if it has none (a tombstone, or a copy that repairs the log) */
-export function parseNote(record: OpenRecord): AuditRow | 'skip' | undefined {
+export function parseNotes(record: OpenRecord): (AuditRow | undefined)[] {
   const note = record.headers[NOTE_HEADER];
-  if (!note || !record.value) return 'skip';
+  if (!note || !record.value) return [];
   try {
     const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
-    return { ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs };
+    return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
   } catch {
-    return undefined;
+    return [undefined];
   }
 }
 

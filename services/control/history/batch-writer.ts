@@ -4,6 +4,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type DatabaseFault } from './database';
+import { countOf, EventQueue, type Queued } from './event-queue';
 
 /**
  * Writes the records of a topic to the database in batches.
@@ -12,9 +13,6 @@ import { type DatabaseFault } from './database';
  * database is away the queue is full, the partitions pause, and new records wait in Kafka.
  */
 
-/** One transaction for each batch: many small transactions cost more than the rows in them. */
-const MAX_BATCH = 2_000;
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /**
  * The next batch gathers while one is written, and then for this time: a short time in an idle system, longer in a busy
  * one, since a batch costs as much as a few hundred events, and no person reads hundreds of events a second.
@@ -22,8 +20,6 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const GATHER_MS = 100;
 const GATHER_BUSY_MS = 1_000;
 const BUSY_BATCH = 50;
-const MAX_QUEUED = 6_000;
-const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /**
  * If whole batches gather quickly and other processes need all cores, the history waits for them, since no person reads
  * thousands of events a second. This limits the age of the oldest event.
@@ -39,21 +35,15 @@ const LONGEST_PAUSE_MS = 10_000;
 const UNKNOWN_TRIES = 6;
 const HALF_TRIES = 2;
 
-interface Queued<E> {
+/** An event, and the record that it is from. */
+interface Entry<E> {
   event: E;
-  bytes: number;
-  record: OpenRecord;
-  /** copied, because a record can be asked only while it is offered */
-  topic: string;
-  partition: number;
-  offset: number;
-  /** when it was appended, ms since 1970 */
-  atMs: number;
+  from: Queued<E>;
 }
 
 export interface BatchWriterOptions<E> {
-  /** Returns the event of a record, `skip` if it has none, or undefined if the record cannot be used. */
-  parse(record: OpenRecord): E | 'skip' | undefined;
+  /** Returns the events of a record; undefined in place of each that cannot be used. */
+  parse(record: OpenRecord): (E | undefined)[];
   /**
    * @param events empty to test whether the database takes writes
    * @throws the error of the database; then nothing of the batch is written
@@ -72,8 +62,7 @@ export interface BatchWriterOptions<E> {
 }
 
 export class BatchWriter<E extends object> {
-  #queue: Queued<E>[] = [];
-  #bytes = 0;
+  readonly #queue = new EventQueue<E>();
   readonly #room: Backpressure;
   #running: Promise<void> | undefined;
   #stopping = false;
@@ -88,37 +77,35 @@ export class BatchWriter<E extends object> {
   #leftOut = 0;
 
   constructor(private readonly options: BatchWriterOptions<E>) {
-    const fill = () => Math.max(this.#queue.length / MAX_QUEUED, this.#bytes / MAX_QUEUED_BYTES);
-    this.#room = new Backpressure(fill, options.onRoom);
+    this.#room = new Backpressure(() => this.#queue.fill, options.onRoom);
   }
 
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** Records that could not be stored since the process started. */
+  /** Events that could not be stored since the process started. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#stopping || !this.#room.accepts()) return 'busy';
-    const event = this.options.parse(record);
-    if (event === undefined || event === 'skip') {
-      const { topic, partition, offset } = record;
-      if (!event) {
-        this.#leftOut++;
-        this.options.log.error({ topic, partition, offset }, 'history.unreadable');
-      }
+    const { topic, partition, offset, timestampMs: atMs } = record;
+    const parsed = this.options.parse(record);
+    const events = parsed.filter((event) => event !== undefined);
+    const unreadable = parsed.length - events.length;
+    if (unreadable > 0) {
+      this.#leftOut += unreadable;
+      this.options.log.error({ topic, partition, offset, events: unreadable }, 'history.unreadable');
+    }
+    if (events.length === 0) {
       record.done();
       return 'accepted';
     }
-    const bytes = record.value?.length ?? 0;
-    const { topic, partition, offset, timestampMs: atMs } = record;
-    this.#queue.push({ event, bytes, record, topic, partition, offset, atMs });
-    this.#bytes += bytes;
+    this.#queue.push({ events, bytes: record.value?.length ?? 0, record, topic, partition, offset, atMs });
     this.#running ??= this.#run();
-    if (this.#isBatch()) this.#enough();
+    if (this.#queue.hasBatch) this.#enough();
     return 'accepted';
   }
 
@@ -138,19 +125,19 @@ export class BatchWriter<E extends object> {
   async #run(): Promise<void> {
     const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, this.options.pause);
     await this.#gather(GATHER_MS);
-    while (this.#queue.length > 0 && !this.#stopping) {
+    while (this.#queue.first && !this.#stopping) {
       if (this.#waits()) {
         await sleep(LOOK_EVERY_MS);
         continue;
       }
-      const batch = this.#head();
+      const batch = this.#queue.batch();
       try {
         await this.#writeHead(batch);
         retry.reset();
         this.#trouble = undefined;
         this.#unknown = 0;
         this.#taken(batch);
-        await this.#gather(batch.length < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
+        await this.#gather(countOf(batch) < BUSY_BATCH ? GATHER_MS : GATHER_BUSY_MS);
       } catch (error) {
         if (this.#trouble === undefined) this.options.log.warn({ reason: messageOf(error) }, 'history.not_written');
         this.#trouble = messageOf(error);
@@ -160,34 +147,22 @@ export class BatchWriter<E extends object> {
     this.#running = undefined;
   }
 
-  #isBatch(): boolean {
-    return this.#queue.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
-  }
-
   #waits(): boolean {
-    const oldest = this.#queue[0]?.atMs ?? 0;
-    return this.#isBatch() && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst();
+    const oldest = this.#queue.first?.atMs ?? 0;
+    return this.#queue.hasBatch && this.options.now() - oldest < BEHIND_MS && this.options.othersFirst();
   }
 
   async #gather(ms: number): Promise<void> {
-    if (this.#isBatch() || this.#hurrying) return;
+    if (this.#queue.hasBatch || this.#hurrying) return;
     const enough = new AbortController();
     this.#enough = () => enough.abort();
     await sleep(ms, { signal: enough.signal });
     this.#enough = () => undefined;
   }
 
-  #head(): Queued<E>[] {
-    let bytes = 0;
-    const end = this.#queue.findIndex((queued, i) => {
-      bytes += queued.bytes;
-      return i >= MAX_BATCH || (i > 0 && bytes > MAX_BATCH_BYTES);
-    });
-    return end < 0 ? [...this.#queue] : this.#queue.slice(0, end);
-  }
-
   /** @throws the error of `write` if the batch should be retried after a pause */
-  async #writeHead(batch: Queued<E>[]): Promise<void> {
+  async #writeHead(records: Queued<E>[]): Promise<void> {
+    const batch = records.flatMap((from) => from.events.map((event): Entry<E> => ({ event, from })));
     try {
       await this.#writeAll(batch);
     } catch (error) {
@@ -199,7 +174,7 @@ export class BatchWriter<E extends object> {
   }
 
   /** Halves the batch to find the event that the database refuses, and leaves it out so that the others are stored. */
-  async #divide(batch: Queued<E>[], cause: unknown): Promise<void> {
+  async #divide(batch: Entry<E>[], cause: unknown): Promise<void> {
     const [only, ...others] = batch;
     if (only && others.length === 0) {
       await this.#leaveOut(only, cause);
@@ -209,7 +184,7 @@ export class BatchWriter<E extends object> {
     for (const half of [batch.slice(0, middle), batch.slice(middle)]) await this.#writeHalf(half);
   }
 
-  async #writeHalf(half: Queued<E>[]): Promise<void> {
+  async #writeHalf(half: Entry<E>[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         await this.#writeAll(half);
@@ -228,23 +203,20 @@ export class BatchWriter<E extends object> {
    * Leaves an event out if the database takes writes. If it does not (read-only after a failover), no event is at
    * fault, and none is left out.
    */
-  async #leaveOut(only: Queued<E>, cause: unknown): Promise<void> {
+  async #leaveOut({ from }: Entry<E>, cause: unknown): Promise<void> {
     await this.options.write([]);
     this.#leftOut++;
-    const { topic, partition, offset } = only;
+    const { topic, partition, offset } = from;
     this.options.log.error({ topic, partition, offset, reason: messageOf(cause) }, 'history.not_recorded');
   }
 
-  #writeAll(batch: Queued<E>[]): Promise<void> {
+  #writeAll(batch: Entry<E>[]): Promise<void> {
     return this.options.write(batch.map(({ event }) => event));
   }
 
   #taken(batch: Queued<E>[]): void {
-    this.#queue = this.#queue.slice(batch.length);
-    for (const { bytes, record } of batch) {
-      this.#bytes -= bytes;
-      record.done();
-    }
+    this.#queue.remove(batch);
+    for (const { record } of batch) record.done();
     this.#room.resumeAtHalf();
   }
 }

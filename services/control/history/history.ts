@@ -5,12 +5,12 @@ import { Problem } from '../http/problem';
 import { type Consumption, type Kafka, type OpenRecord, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { parseNote, recordAudit, type AuditRow } from '../audit/store';
+import { parseNotes, recordAudit, type AuditRow } from '../audit/store';
 import { type Database, faultOf, isAway } from './database';
 import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
 import { watchCpuPressure } from './cpu-pressure';
 import { BatchWriter } from './batch-writer';
-import { type Event, parseEvent } from './record-events';
+import { type Event, parseEvents } from './parse-events';
 import { type Retention, StoredDeliveries } from './retention';
 import { databaseId, migrate } from './schema';
 
@@ -55,12 +55,12 @@ export class History {
     const common = { faultOf: faultIn, othersFirst: watchCpuPressure(), now, onRoom: () => this.#resume(), log };
     this.#feed = new BatchWriter({
       ...common,
-      parse: parseEvent,
+      parse: parseEvents,
       write: (events) => this.#writing((database) => this.#write(database, events)),
     });
     this.#audit = new BatchWriter({
       ...common,
-      parse: parseNote,
+      parse: parseNotes,
       write: (rows) => this.#writing((database) => recordAudit(database, rows)),
     });
   }

@@ -1,5 +1,4 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { type OpenRecord } from '../../../shared/kafka/port';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './row-codec';
 import { type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
@@ -13,9 +12,6 @@ import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
  * after every crash, and must not change anything twice. Most deliveries have one event: COPY adds them without a look
  * at the table, and takes all of them or none. If one exists already, the batch is repeated with a look at each row.
  */
-
-/** An event in a record of `attempts`. */
-export type Event = DeliveryEvent | CircuitEvent;
 
 /** Rows updated in each partition that was written to, by its name. */
 export type Touched = Map<string, number>;
@@ -63,10 +59,11 @@ export async function recordEvents(
       await turnCircuits(transaction, circuits);
       return { made, touched };
     });
-  const { made, touched } = await write(true).catch((error: unknown) => {
+  const again = (error: unknown) => {
     if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
     return write(false);
-  });
+  };
+  const { made, touched } = await write(true).catch(again).catch(again);
   parts.push(...made);
   return touched;
 }
@@ -110,7 +107,10 @@ async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts:
   if (rows.length > 0) await copy('waypost.deliveries', COLUMNS, toCopy(rows));
 }
 
-/** @returns the acceptance times of the updated rows */
+/**
+ * @returns the acceptance times of the updated rows
+ * @throws `23505` if another process adds one of the deliveries at the same time
+ */
 async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
@@ -123,22 +123,23 @@ async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts:
     [databaseJson(keys)],
   );
   const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
-  const updated: number[] = [];
-  const rows = deliveries.flatMap((events) => {
+  const added: DeliveryRow[] = [];
+  const updated: DeliveryRow[] = [];
+  for (const events of deliveries) {
     const before = known.get(events[0]?.delivery ?? '');
     const row = fold(before, events, counts);
-    if (!row || row === before) return [];
-    if (before) updated.push(row.acceptedAt);
-    return [toColumns(row)];
-  });
-  if (rows.length === 0) return updated;
-  await query(
-    `insert into waypost.deliveries (${COLUMNS})
-     select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES})
-     on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`,
-    [databaseJson(rows)],
-  );
-  return updated;
+    if (row && row !== before) (before ? updated : added).push(row);
+  }
+  const insert = (rows: DeliveryRow[], onConflict: string) =>
+    query(
+      `insert into waypost.deliveries (${COLUMNS})
+       select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES}) ${onConflict}`,
+      [databaseJson(rows.map(toColumns))],
+    );
+  // Events of one delivery may be in two partitions, so another process may have added its row in the meantime.
+  if (added.length > 0) await insert(added, '');
+  if (updated.length > 0) await insert(updated, `on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`);
+  return updated.map(({ acceptedAt }) => acceptedAt);
 }
 
 async function makeParts(
@@ -208,36 +209,4 @@ async function turnCircuits({ query }: Queries, events: CircuitEvent[]): Promise
 export async function readParts({ query }: Queries): Promise<TablePartition[]> {
   const rows = await query<{ name: string; from_ms: number; to_ms: number }>('select * from waypost.parts');
   return rows.map(({ name, from_ms: from, to_ms: to }) => ({ name, from, to }));
-}
-
-const MAX_ID_CHARACTERS = 256;
-/** Most that the clock of ingest may be ahead of the broker's. */
-const MAX_AHEAD_MS = 86_400_000;
-
-const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
-
-/** Checks the fields that the history relies on. Returns undefined if the record cannot be used. */
-export function parseEvent({ value, timestampMs }: OpenRecord): Event | undefined {
-  try {
-    const event = JSON.parse(value?.toString() ?? '') as Event;
-    if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return undefined;
-    if (event.kind === 'circuit') return isId(event.url) ? event : undefined;
-    const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
-    const texts = [delivery, message, source, type, record.topic].every(isId);
-    const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
-    if (!texts || !numbers || !isTime(acceptedAt) || !isTime(expiresAt)) return undefined;
-    // Each day has its table: retention would never drop a table of the year 9999.
-    return Date.parse(acceptedAt) <= timestampMs + MAX_AHEAD_MS ? event : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }

@@ -14,7 +14,8 @@ import {
   partsToIndex,
   type SizedPartition,
 } from './table-partitions';
-import { type Event, readParts, recordEvents } from './record-events';
+import { type Event } from './parse-events';
+import { readParts, recordEvents } from './record-events';
 import { shortenIds } from './delivery-row';
 
 /** Keeps the history within its time and size limits. */

@@ -1,5 +1,6 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { readEvents } from '../../../shared/model/attempt-rows';
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 
 /** Reads the topic `attempts` after a benchmark. */
@@ -20,7 +21,7 @@ export async function readHistory(kafka: Kafka): Promise<History> {
     topic: ATTEMPTS,
     from: 'beginning',
     onRecord: ({ value }) => {
-      if (value) note(history, JSON.parse(value.toString()) as DeliveryEvent | CircuitEvent);
+      if (value) for (const event of readEvents(value)) note(history, event);
     },
     // Then it does not catch up, and the deadline reports that.
     onFatal: () => undefined,

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
-import { parseNote } from '../../../../services/control/audit/store';
+import { parseNotes } from '../../../../services/control/audit/store';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/service/errors';
@@ -162,7 +162,7 @@ describe('/alerts', () => {
   it('a change of the alert settings is in the audit trail', async () => {
     await set({ failingFor: '5m' });
     await set({ failingFor: '10m' });
-    const notes = control.memory.records('config').map((each) => parseNote(each as OpenRecord));
+    const notes = control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord));
     expect(notes.at(-1)).toMatchObject({
       ...{ kind: 'destination', entry: 'alerts', action: 'changed', by: { id: 'admin' } },
       changes: [{ field: 'failingFor', from: '5m', to: '10m' }],
@@ -313,7 +313,7 @@ describe('switching off', () => {
     const id = await makeDestination();
     await failing(id);
     expect(await get(`/destinations/${id}`)).toMatchObject({ enabled: false, version: 2 });
-    const notes = control.memory.records('config').map((each) => parseNote(each as OpenRecord));
+    const notes = control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord));
     expect(notes.at(-1)).toMatchObject({
       ...{ entry: id, action: 'changed', by: { id: 'waypost', name: 'Waypost' } },
       changes: [{ field: 'enabled', from: true, to: false }],

@@ -1,10 +1,14 @@
+import * as fc from 'fast-check';
 import pino from 'pino';
 import { faultOf } from '../../../../services/control/history/database';
 import { BatchWriter } from '../../../../services/control/history/batch-writer';
-import { parseEvent } from '../../../../services/control/history/record-events';
+import { parseEvents } from '../../../../services/control/history/parse-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
 import { anAttempt, START } from '../../../support/events';
+import { rowsOf, success } from '../../../support/successes';
+
+const withCode = (code: string) => Object.assign(new Error(code), { code });
 
 /** A batch writer in front of a scripted database. */
 function feedUnderTest(write: (ids: string[]) => Promise<void>) {
@@ -12,7 +16,7 @@ function feedUnderTest(write: (ids: string[]) => Promise<void>) {
   let room = 0;
   const machine = { full: false, nowMs: START, looks: 0 };
   const feed = new BatchWriter({
-    parse: parseEvent,
+    parse: parseEvents,
     write: (events) => write(events.map((event) => ('delivery' in event ? event.delivery : event.kind))),
     faultOf: (error) => faultOf(error, undefined),
     othersFirst: () => {
@@ -70,6 +74,43 @@ it('a busy writer gathers longer, and writes a full batch immediately', async ()
   expect(sizes).toEqual([2_000, 2_000]);
 });
 
+it('the events of one record are counted, divided and left out individually', async () => {
+  const given = fc.sample(success, { numRuns: 300, seed: 3 }).map((each, i) => ({
+    ...each,
+    delivery: { ...each.delivery, id: i === 7 ? 'bad' : `dlv_${i}`, messageId: i === 9 ? 'x'.repeat(257) : 'm' },
+  }));
+  const written: string[] = [];
+  const { feed, done, give, lines } = feedUnderTest((ids) => {
+    if (ids.includes('bad')) return Promise.reject(withCode('22003'));
+    written.push(...ids);
+    return Promise.resolve();
+  });
+  give(String(rowsOf(given)));
+  await eventually(() => expect(done).toEqual([0]));
+  expect(written).toEqual(given.map(({ delivery }) => delivery.id).filter((id) => id !== 'bad' && id !== 'dlv_9'));
+  expect(feed.leftOut).toBe(2);
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toContain('history.unreadable');
+});
+
+it('a batch has at most so many events, however many each of its records has', async () => {
+  const sizes: number[] = [];
+  const { done, give, room } = feedUnderTest((ids) => {
+    sizes.push(ids.length);
+    return Promise.resolve();
+  });
+  const value = String(
+    rowsOf(
+      fc
+        .sample(success, { numRuns: 900, seed: 3 })
+        .map((each) => ({ ...each, delivery: { ...each.delivery, messageId: 'm' } })),
+    ),
+  );
+  expect(Array.from({ length: 8 }, () => give(value))).toEqual([...Array<string>(7).fill('accepted'), 'busy']);
+  await eventually(() => expect(done).toHaveLength(7));
+  expect(sizes).toEqual([1_800, 1_800, 1_800, 900]);
+  expect(room()).toBe(1);
+});
+
 it('a batch is retried while the database is away, and the trouble is reported', async () => {
   let away = true;
   const { feed, done, giveEvent } = feedUnderTest(() => (away ? Promise.reject(new Error('away')) : Promise.resolve()));
@@ -80,8 +121,6 @@ it('a batch is retried while the database is away, and the trouble is reported',
   await eventually(() => expect(done).toEqual([0]));
   expect(feed.trouble).toBeUndefined();
 });
-
-const withCode = (code: string) => Object.assign(new Error(code), { code });
 
 describe('an event that the database refuses', () => {
   /** A database that refuses `bad`, and every write while `broken`. */

@@ -1,0 +1,43 @@
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { readEvents } from '../../../shared/model/attempt-rows';
+import { type OpenRecord } from '../../../shared/kafka/port';
+
+/** Reads the records of `attempts` for the history. Pure. */
+
+export type Event = DeliveryEvent | CircuitEvent;
+
+const MAX_ID_CHARACTERS = 256;
+/** Most that the clock of ingest may be ahead of the broker's. */
+const MAX_AHEAD_MS = 86_400_000;
+
+const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
+
+/** Returns the events of a record; undefined in place of each that cannot be used. */
+export function parseEvents({ value, timestampMs }: OpenRecord): (Event | undefined)[] {
+  try {
+    return readEvents(value).map((event) => (isUsable(event, timestampMs) ? event : undefined));
+  } catch {
+    return [undefined];
+  }
+}
+
+/** Checks the fields that the history relies on. @throws TypeError for some that are missing */
+function isUsable(event: Event, timestampMs: number): boolean {
+  if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return false;
+  if (event.kind === 'circuit') return isId(event.url);
+  const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
+  const texts = [delivery, message, source, type, record.topic].every(isId);
+  const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
+  if (!texts || !numbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
+  // Each day has its table: retention would never drop a table of the year 9999.
+  return Date.parse(acceptedAt) <= timestampMs + MAX_AHEAD_MS;
+}
+
+/** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}

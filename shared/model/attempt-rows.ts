@@ -1,0 +1,221 @@
+import { type AttemptEvent, type CircuitEvent, type DeliveryEvent, type UrlAttempt } from './attempt-events';
+import { type Delivery } from './delivery';
+import { isoTime } from './time';
+
+/**
+ * Writes many successful attempts of several deliveries as one record of `attempts`, in rows with the same fields as
+ * single events, and reads both (docs/design/decisions/0042-rows-of-attempts.md).
+ */
+
+/** The record format of rows, in the header `format`. */
+export const ROWS_FORMAT = 2;
+
+/** The columns of a row. A reader finds a column by its name in the record, because a newer version may add some. */
+const COLUMNS = [
+  'context',
+  'response',
+  'delivery',
+  'message',
+  'userId',
+  'anonymousId',
+  /** ms since 1970; `windowMs` and `ageMs` lead from there to the end of the window and to the event */
+  'acceptedAt',
+  'windowMs',
+  'ageMs',
+  'replay',
+  'hop',
+  'n',
+  'offset',
+  'traceparent',
+  /** of the attempt, and of its only request */
+  'durationMs',
+  'urlDurationMs',
+  'phases',
+  'resent',
+] as const;
+type Column = (typeof COLUMNS)[number];
+
+/** The fields that many rows share. */
+interface Context {
+  source: string;
+  destination: string;
+  type: Delivery['type'];
+  event?: string;
+  topic: string;
+  partition: number;
+  url: string;
+  origin: string;
+  destinationVersion?: number;
+}
+
+/** A record as JSON. The first cells of a row refer to a context and to a response. */
+export interface Rows {
+  kind: 'delivered';
+  columns: readonly string[];
+  contexts: Context[];
+  responses: Pick<UrlAttempt, 'status' | 'response'>[];
+  rows: unknown[][];
+}
+
+/** A successful attempt with one request, which was no test. */
+export interface PlainSuccess {
+  delivery: Delivery;
+  record: AttemptEvent['record'];
+  url: UrlAttempt;
+  durationMs: number;
+  /** time of the event, ms since 1970 */
+  atMs: number;
+}
+
+const HEAD = `{"kind":"delivered","columns":${JSON.stringify(COLUMNS)},"contexts":[`;
+/** Bytes of a row beside its texts. */
+const ROW_BYTES = 150;
+
+/** Collects rows for one record. */
+export class AttemptRows {
+  readonly #contexts = new Map<string, number>();
+  readonly #contextTexts: string[] = [];
+  readonly #responses = new Map<string, number>();
+  readonly #rows: unknown[][] = [];
+  #bytes = HEAD.length;
+
+  /** About the length of the record. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#rows.length;
+  }
+
+  add(success: PlainSuccess): void {
+    const { delivery: d, record, url, durationMs, atMs } = success;
+    this.#bytes += ROW_BYTES + d.id.length + d.messageId.length + (d.userId ?? d.anonymousId ?? '').length;
+    this.#rows.push([
+      this.#context(success),
+      this.#response(url),
+      d.id,
+      d.messageId,
+      d.userId ?? null,
+      d.anonymousId ?? null,
+      d.acceptedAt,
+      d.expiresAt - d.acceptedAt,
+      atMs - d.acceptedAt,
+      d.replay,
+      d.hop,
+      d.attempt + 1,
+      record.offset,
+      d.traceparent,
+      durationMs,
+      url.durationMs,
+      url.phases ?? null,
+      url.resent ? 1 : 0,
+    ]);
+  }
+
+  /** Returns the value of the record. */
+  toString(): string {
+    const responses = [...this.#responses.keys()].join(',');
+    return `${HEAD}${this.#contextTexts.join(',')}],"responses":[${responses}],"rows":${JSON.stringify(this.#rows)}}`;
+  }
+
+  #context({ delivery, record, url }: PlainSuccess): number {
+    const { sourceId: source, destinationId: destination, type } = delivery;
+    const { topic, partition } = record;
+    // No id, topic or version contains a line break.
+    const key = `${destination}\n${url.url}\n${String(url.destinationVersion)}\n${source}\n${type}\n${topic}\n${String(partition)}`;
+    const known = this.#contexts.get(key);
+    if (known !== undefined) return known;
+    const { origin, destinationVersion } = url;
+    const context = { source, destination, type, topic, partition, url: url.url, origin, destinationVersion };
+    this.#contexts.set(key, this.#contextTexts.length);
+    const text = JSON.stringify(context);
+    this.#bytes += text.length;
+    return this.#contextTexts.push(text) - 1;
+  }
+
+  #response({ status, response }: UrlAttempt): number {
+    const text = JSON.stringify({ status, response });
+    const known = this.#responses.get(text);
+    if (known !== undefined) return known;
+    this.#responses.set(text, this.#responses.size);
+    this.#bytes += Buffer.byteLength(text);
+    return this.#responses.size - 1;
+  }
+}
+
+/**
+ * Returns the events of a record of `attempts`, whose fields are not checked.
+ * @throws SyntaxError, TypeError, RangeError if it cannot be read
+ */
+export function readEvents(value: Buffer | string | null): (DeliveryEvent | CircuitEvent)[] {
+  const parsed = JSON.parse(String(value)) as DeliveryEvent | CircuitEvent | Rows;
+  return parsed.kind === 'delivered' ? readRows(parsed) : [parsed];
+}
+
+/** Returns the time of the last success of each destination, ms since 1970. */
+export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
+  const last = new Map<string, number>();
+  const cell = cellsOf(columns);
+  for (const row of rows) {
+    const { destination } = contextOf(contexts, cell(row, 'context'));
+    const atMs = Number(cell(row, 'acceptedAt')) + Number(cell(row, 'ageMs'));
+    if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
+  }
+  return last;
+}
+
+function readRows({ columns, contexts, responses, rows }: Rows): AttemptEvent[] {
+  const cell = cellsOf(columns);
+  return rows.map((row) => {
+    const text = (column: Column) => cell(row, column) as string;
+    const number = (column: Column) => cell(row, column) as number;
+    const context = contextOf(contexts, number('context'));
+    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = context;
+    const acceptedAt = number('acceptedAt');
+    const phases = cell(row, 'phases') as UrlAttempt['phases'] | null;
+    const request: UrlAttempt = {
+      ...{ url, origin, destinationVersion, outcome: 'delivered', durationMs: number('urlDurationMs') },
+      ...responses[number('response')],
+      ...(phases ? { phases } : {}),
+      ...(number('resent') === 1 ? { resent: true } : {}),
+    };
+    return {
+      kind: 'attempt',
+      delivery: text('delivery'),
+      message: text('message'),
+      source,
+      destination,
+      type,
+      event,
+      userId: (cell(row, 'userId') ?? undefined) as string | undefined,
+      anonymousId: (cell(row, 'anonymousId') ?? undefined) as string | undefined,
+      acceptedAt: isoTime(acceptedAt),
+      expiresAt: isoTime(acceptedAt + number('windowMs')),
+      replay: number('replay'),
+      hop: number('hop'),
+      n: number('n'),
+      traceparent: text('traceparent'),
+      record: { topic, partition, offset: number('offset') },
+      at: isoTime(acceptedAt + number('ageMs')),
+      outcome: 'delivered',
+      durationMs: number('durationMs'),
+      urls: [request],
+    };
+  });
+}
+
+/** Returns the context of a row. @throws RangeError if the record does not have it */
+function contextOf(contexts: readonly Context[], index: unknown): Context {
+  const context = contexts[Number(index)];
+  if (!context) throw new RangeError('a row refers to a context that its record does not have');
+  return context;
+}
+
+/** @throws RangeError if the record does not have a column */
+function cellsOf(columns: readonly string[]): (row: readonly unknown[], column: Column) => unknown {
+  const at = new Map(COLUMNS.map((column) => [column, columns.indexOf(column)]));
+  const missing = COLUMNS.find((column) => at.get(column) === -1);
+  if (missing !== undefined) throw new RangeError(`the rows have no column ${missing}`);
+  return (row, column) => row[at.get(column) ?? -1];
+}

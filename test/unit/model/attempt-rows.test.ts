@@ -1,0 +1,73 @@
+import * as fc from 'fast-check';
+import { AttemptRows, lastSuccesses, readEvents, type Rows } from '../../../shared/model/attempt-rows';
+import { aWait } from '../../support/events';
+import { eventOf, rowsOf, success } from '../../support/successes';
+
+const successes = fc.array(success, { minLength: 1, maxLength: 20 });
+const parsed = (value: Buffer) => JSON.parse(value.toString()) as Rows;
+
+it('rows have the same events as single records, in the same order', () => {
+  fc.assert(
+    fc.property(successes, (given) => {
+      expect(readEvents(rowsOf(given))).toEqual(given.map((each) => eventOf(each)));
+    }),
+  );
+});
+
+it('the last success of each destination is the same in rows as in single records', () => {
+  fc.assert(
+    fc.property(successes, (given) => {
+      const expected = new Map<string, number>();
+      for (const { delivery, atMs } of given) {
+        expected.set(delivery.destinationId, Math.max(atMs, expected.get(delivery.destinationId) ?? 0));
+      }
+      expect(lastSuccesses(parsed(rowsOf(given)))).toEqual(expected);
+    }),
+  );
+});
+
+it('the estimate of the length of a record is at most a little too small', () => {
+  const texts = fc.array(success, { minLength: 50, maxLength: 60 });
+  fc.assert(
+    fc.property(texts, (given) => {
+      const rows = new AttemptRows();
+      for (const each of given) rows.add(each);
+      expect(Buffer.byteLength(rows.toString())).toBeLessThan(2 * rows.bytes);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it('rows share what several deliveries have in common', () => {
+  const [one] = fc.sample(success, { numRuns: 1, seed: 7 });
+  if (!one) throw new Error('no sample');
+  const later = { ...one, record: { ...one.record, offset: one.record.offset + 1 } };
+  const { contexts, responses, rows } = parsed(rowsOf([one, later, one]));
+  expect([contexts.length, responses.length, rows.length]).toEqual([1, 1, 3]);
+});
+
+it('a single event is read as such', () => {
+  expect(readEvents(JSON.stringify(aWait()))).toEqual([aWait()]);
+});
+
+it('a reader finds columns by their names, and ignores columns that it does not know', () => {
+  const [one] = fc.sample(success, { numRuns: 1, seed: 8 });
+  if (!one) throw new Error('no sample');
+  const { columns, rows, ...rest } = parsed(rowsOf([one]));
+  const turned = {
+    ...rest,
+    columns: ['newer', ...columns.toReversed()],
+    rows: rows.map((row) => [1, ...row.toReversed()]),
+  };
+  expect(readEvents(JSON.stringify(turned))).toEqual([eventOf(one)]);
+});
+
+it.each([
+  ['a column is missing', (rows: Rows) => ({ ...rows, columns: rows.columns.with(0, 'other') })],
+  ['a context is missing', (rows: Rows) => ({ ...rows, contexts: [] })],
+  ['a time is none', (rows: Rows) => ({ ...rows, rows: rows.rows.map((row) => row.with(6, 'then')) })],
+])('rows cannot be read if %s', (_, damage) => {
+  const [one] = fc.sample(success, { numRuns: 1, seed: 9 });
+  if (!one) throw new Error('no sample');
+  expect(() => readEvents(JSON.stringify(damage(parsed(rowsOf([one])))))).toThrow(RangeError);
+});
