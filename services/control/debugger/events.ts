@@ -3,10 +3,12 @@ import { MESSAGES, REJECTED } from '../../../shared/kafka/topics';
 import { type ConfigReader, type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
+import { newerFormatOf } from '../../../shared/model/record-format';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type History } from '../history/history';
 import { Periodic } from '../../../shared/service/async';
+import { newerFormat } from '../../../shared/service/errors';
 import { type EventNames } from '../sources/event-names';
 import { type DebugEvent, type Entry, EventBuffer } from './buffer';
 import { EventStreams } from './sse';
@@ -46,8 +48,9 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const follow = (topic: string, accepted: boolean): Promise<Tail> => {
     const from = { sinceMs: now() - LOOK_BACK_MS, atMost: LOOK_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
-      if (accepted) seen.add(record);
-      const entry = ring.add(record, accepted);
+      const notice = noticeOfNewer(record);
+      if (accepted && notice === undefined) seen.add(record);
+      const entry = ring.add(notice === undefined ? record : { ...record, value: valueOf(notice, accepted) }, accepted);
       if (!ring.hides(entry)) streams.publish(entry);
     };
     return kafka.tail({ name: `control-${topic}`, topic, from, batchFetches: true, onRecord, onFatal });
@@ -71,6 +74,17 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
       await Promise.all(tails.map((tail) => tail.stop()));
     },
   };
+}
+
+/** Returns a sentence to show instead of a record that only a newer control process can read; undefined for others. */
+function noticeOfNewer(record: InRecord): string | undefined {
+  const format = newerFormatOf(record.headers);
+  return format === undefined ? undefined : newerFormat(record, format, 'this control process').message;
+}
+
+/** Returns a value that shows a sentence as the call, or as the reason why it was rejected. */
+function valueOf(notice: string, accepted: boolean): Buffer {
+  return Buffer.from(JSON.stringify(accepted ? notice : { call: null, code: 'newer_format', message: notice }));
 }
 
 /**

@@ -123,6 +123,29 @@ it('a stream leaves out and counts events for a slow reader, and others are not 
   expect(slow.users().length).toBeLessThan(120);
 });
 
+it('the debugger shows no content of a call in a newer record format, but that control must be upgraded', async () => {
+  const headers = { format: '99', source: 'src_1' };
+  control.memory.append([
+    { topic: 'messages', key: 'src_1:kim', value: '\u0001{"type":"track","event":"Order","userId":"kim"}', headers },
+    { topic: 'messages.rejected', key: 'src_1', value: '\u0001 call of kim', headers },
+  ]);
+  accept({ userId: 'lee', event: 'Paid' });
+  const shown = await eventually(async () => {
+    const { body } = await control.call('get', '/events');
+    expect(body.data).toHaveLength(3);
+    return body.data as { accepted: boolean; call: unknown; code?: string; message?: string }[];
+  });
+  const sentence = expect.stringMatching(
+    /format 99, written by a newer Waypost than this control process\. Upgrade it/,
+  );
+  const [accepted, rejected] = [true, false].map((which) =>
+    shown.find(({ call, accepted: is }) => is === which && !JSON.stringify(call).includes('lee')),
+  );
+  expect(accepted).toMatchObject({ call: sentence });
+  expect(rejected).toMatchObject({ call: null, code: 'newer_format', message: sentence });
+  expect(JSON.stringify(shown)).not.toContain('kim');
+});
+
 it('a stream needs a token, and refuses unknown parameters', async () => {
   const nobody = openStream('', { authorization: 'Bearer wrong' });
   await eventually(() => expect(nobody.text()).toContain(' 401 '));
