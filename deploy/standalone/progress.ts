@@ -9,7 +9,8 @@ export type Note = (text: string) => void;
 export const megabytes = (bytes: number): string => `${String(Math.max(1, Math.round(bytes / 1e6)))} MB`;
 
 /**
- * Returns a function that receives the number of bytes that have arrived so far.
+ * Returns a function that receives the number of bytes that have arrived so far. A smaller number is ignored: pip moves
+ * the finished download out of the folder that is measured.
  * @param now the time in ms
  */
 export function createProgress(
@@ -18,9 +19,11 @@ export function createProgress(
 ): (arrived: number) => void {
   const { what, bytes, note } = options;
   let last = now();
+  let most = 0;
   return (arrived) => {
+    most = Math.max(most, arrived);
     if (now() - last < STEP_MS) return;
     last = now();
-    note(`${what}: ${String(Math.floor(arrived / 1e6))} of ${megabytes(bytes)}`);
+    note(`${what}: ${String(Math.floor(most / 1e6))} of ${megabytes(bytes)}`);
   };
 }
