@@ -9,11 +9,14 @@ import { ROOT } from '../../shared/service/repo-root';
 import { type Source } from '../../tools/harness/api';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { pythonWithClients } from '../clients/programs';
+import { startProgram } from '../support/child-program';
 import { blockNamed } from '../support/doc-blocks';
+import { eventually } from '../support/eventually';
+import { aTrack } from '../support/factories';
 import { PYTHON, testWith } from '../support/external-tools';
 import { type StorySystem } from '../support/story-system';
 
-/** The blocks of the README and of docs/guide/migrate-*.md against the whole system, in the order of the page. */
+/** The blocks of the README, of docs/guide/cli.md and of docs/guide/migrate-*.md against the whole system. */
 
 const run = promisify(execFile);
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
@@ -44,6 +47,20 @@ export function pageStories(stage: () => StorySystem): void {
 
   function file(page: string, name: string, as: string): void {
     writeFileSync(join(dir, as), here(blockNamed(page, name)));
+  }
+
+  /** Runs a command that works until Ctrl-C, with calls of a source to show. */
+  async function follow(command: string, { writeKey }: Source): Promise<void> {
+    const program = startProgram('bash', ['-c', `exec ${here(command).trim()}`], {
+      cwd: dir,
+      env: { ...stage().system.env, ...cliSettings() },
+    });
+    await eventually(async () => {
+      await stage().system.send(writeKey, 'track', aTrack());
+      expect(program.output()).toMatch(/Listening to destination|accepted +track/);
+    });
+    program.child.kill('SIGINT');
+    expect([await program.exited, program.output()]).toEqual([0, expect.not.stringContaining('rror')]);
   }
 
   /** Returns the source that an import created. */
@@ -94,6 +111,37 @@ export function pageStories(stage: () => StorySystem): void {
     expect(JSON.parse(request!.body.toString())).toMatchObject({ type: 'track', properties: { total: 42 } });
     expect(request!.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
   });
+
+  test('every command of the guide to the command line and of the README ends well', async () => {
+    const { system } = stage();
+    // The README's first event has the names of the pages, too.
+    const named = (command: string) => command.replaceAll('My ', 'Our ');
+    const commands = (page: string, name: string) => named(blockNamed(page, name)).trimEnd().split('\n');
+    const source = await system.createSource('Our site');
+    await system.createDestination({ name: 'Our hook', sources: [source.id], webhooks: [{ url: hook('/commands') }] });
+    await stage().settled();
+    const files = {
+      'loyal.cel': 'has(user.traits.plan) && user.traits.plan == "pro"',
+      'members.txt': 'ann\nbob\n',
+      'users.txt': 'cid\n',
+      bq: '#!/bin/sh\necho \'{"remove": "bob"}\'\n',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text, { mode: 0o755 });
+    const env = { ...system.env, PATH: `${dir}:${process.env.PATH!}` };
+    await shell(named('npx waypost send identify --source "My site" --user ann --traits \'{"plan": "pro"}\''), env);
+
+    for (const command of [
+      ...commands('docs/guide/cli.md', 'first commands'),
+      ...commands('README.md', 'look inside'),
+      ...commands('docs/guide/cli.md', 'audiences and traits'),
+      ...commands('docs/guide/cli.md', 'tokens and deletions'),
+    ]) {
+      if (/ (listen|tail) /.test(command)) await follow(command, source);
+      // A new audience reads the messages before it has members.
+      else if (command.includes('--user ann')) await eventually(() => shell(command, env), { deadlineMs: 90_000 });
+      else await shell(command, env);
+    }
+  }, 400_000);
 
   test('the guide for users of Segment brings a call of its library to a receiver that checks X-Signature', async () => {
     const page = 'docs/guide/migrate-segment.md';

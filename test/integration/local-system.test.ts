@@ -48,7 +48,7 @@ test('a signal to npm alone stops npm start and its processes, and a second star
 
 test('in npm run demo every call arrives signed, and the refused one is retried', async () => {
   const env = await systemEnv({ dataDir: dir, prefix: `demo-${String(process.pid)}.` });
-  const demo = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'demo', '--once'], env);
+  const demo = startSupervised('npm', ['run', 'demo', '--', '--once'], env);
   expect([await demo.exited, demo.output()]).toEqual([
     0,
     expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/service/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed-examples';
 import { type Program, startProgram } from '../support/child-program';
+import { blockNamed } from '../support/doc-blocks';
 import { signedHeaders } from '../support/signed-headers';
 import { GO, PYTHON, testWith, type Tool } from '../support/external-tools';
 
@@ -46,10 +47,8 @@ async function builtGo(): Promise<string[]> {
 }
 
 function pythonOfThePage(): string {
-  const page = readFileSync(join(ROOT, 'docs/guide/receiving.md'), 'utf8');
-  const [, code] = /```python\n([\s\S]*?)```/.exec(page)!;
   const file = join(scratch, 'receiver.py');
-  writeFileSync(file, code!);
+  writeFileSync(file, blockNamed('docs/guide/receiving.md', 'python receiver'));
   return file;
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../shared/service/repo-root';
 import { blocksOf, type DocBlock } from '../../support/doc-blocks';
@@ -7,8 +7,8 @@ import { userPages } from '../../support/doc-pages';
 /**
  * Every block of commands or code says in a comment before it which test runs it, or why none does:
  *
- *     <!-- run by test/e2e/pages.ts: client -->      the file reads the block `client` from the page
- *     <!-- run by test/e2e/cli.test.ts -->                the file runs the same commands
+ *     <!-- run by test/e2e/pages.ts: client -->               the file reads the block `client` from the page
+ *     <!-- run by test/integration/local-system.test.ts -->    the file holds each command of the block
  *     <!-- not run: needs Docker -->
  */
 
@@ -30,22 +30,67 @@ const blocks = userPages()
   .filter(isCode)
   .map((block) => ({ ...block, at: `${block.page}:${block.line}` }));
 
+/** Returns the reason why a mark is wrong; undefined for a good one. @param read returns the text of a file */
+function faultOf({ mark, page, code }: { mark: string; page: string; code: string }, read = readTest) {
+  const [, path, name] = /^run by ([\w./-]+)(?:: (.+))?$/.exec(mark) ?? [];
+  if (path === undefined) {
+    if (!/^not run: .{5}/.test(mark)) return 'no mark';
+    const gone = mark.match(/\btest\/[\w/.-]+\w/g)?.find((named) => read(named) === undefined);
+    return gone === undefined ? undefined : `no file ${gone}`;
+  }
+  const test = read(path);
+  if (test === undefined) return `no file ${path}`;
+  if (name === undefined) {
+    const text = plain(test);
+    const missing = commandsOf(code).find((command) => !text.includes(` ${command} `));
+    return missing === undefined ? undefined : `${path} does not run ${missing}`;
+  }
+  const missing = [`'${page}'`, `'${name}'`].find((text) => !test.includes(text));
+  return missing === undefined ? undefined : `${path} does not read ${missing}`;
+}
+
+function readTest(path: string): string | undefined {
+  if (!existsSync(join(ROOT, path))) return undefined;
+  return statSync(join(ROOT, path)).isDirectory() ? '' : readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** Returns a text without the marks between the arguments of a command in TypeScript: `'npm', ['start']` is `npm start`. */
+const plain = (text: string) => text.replace(/[^\w/.:=-]+/g, ' ');
+
+/** Returns the commands of a block without their comments. Every run of the tests begins with `npm ci`. */
+function commandsOf(code: string): string[] {
+  const commands = code.split('\n').flatMap((line) => line.replace(/ +# .*/, '').split('&&'));
+  return commands.map((command) => plain(command).trim()).filter((command) => command !== '' && command !== 'npm ci');
+}
+
 test.each(blocks)(
   'the commands at $at name the test that runs them, or the reason why none does',
-  ({ page, mark: own }) => {
-    const mark = own || (NOT_RUN[page] ?? '');
-    const [, path, name] = /^run by ([\w./-]+)(?:: (.+))?$/.exec(mark) ?? [];
-    if (path === undefined) {
-      expect(mark).toMatch(/^not run: .{5}/);
-      return;
-    }
-    expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
-    if (name === undefined) return;
-    const test = readFileSync(join(ROOT, path), 'utf8');
-    expect(test).toContain(`'${page}'`);
-    expect(test).toContain(`'${name}'`);
+  ({ page, mark, code }) => {
+    expect(faultOf({ page, mark: mark || (NOT_RUN[page] ?? ''), code })).toBeUndefined();
   },
 );
+
+test.each([
+  ['no mark', '', 'no mark'],
+  ['no reason', 'not run: ', 'no mark'],
+  ['a reason that names no file', 'not run: test/gone.ts does the same', 'no file test/gone.ts'],
+  ['no such file', 'run by test/gone.ts', 'no file test/gone.ts'],
+  ['a file without the command', 'run by test/a.ts', 'test/a.ts does not run npm run demo'],
+  ['a file without the name', 'run by test/b.ts: first', "test/b.ts does not read 'first'"],
+  ['a file that reads another page', 'run by test/c.ts: first', "test/c.ts does not read 'README.md'"],
+  ['a file with every command', 'run by test/d.ts', undefined],
+  ['a file that reads the block', 'run by test/e.ts: first', undefined],
+])('a block with %s has the fault that its mark shows', (_, mark, fault) => {
+  const files: Record<string, string> = {
+    'test/a.ts': "start('npm', ['start'])",
+    'test/b.ts': "blockNamed('README.md', 'second')",
+    'test/c.ts': "blockNamed('CHANGELOG.md', 'first')",
+    'test/d.ts': "start('npm', ['run', 'demo', '--', '--once'])",
+    'test/e.ts': "blockNamed('README.md', 'first')",
+  };
+  const block = { mark, page: 'README.md', code: 'npm ci && npm run demo     # starts everything\n' };
+  expect(faultOf(block, (path) => files[path])).toBe(fault);
+});
 
 test('a block of commands without a comment is found', () => {
   expect(blocks.length).toBeGreaterThan(20);
