@@ -185,6 +185,7 @@ export class Attempt implements RequestOwner {
       skipped: this.#leftOut.length > 0,
       durationMs: this.#elapsedMs(),
       retryAfterMs: this.#retryAfterMs,
+      open: this.#pending,
     };
   }
 

@@ -12,6 +12,8 @@ export interface Clock {
   busyMs(): number;
   /** @returns a function that stops it */
   every(ms: number, act: () => void): () => void;
+  /** Acts once. @returns a function that cancels it */
+  after(ms: number, act: () => void): () => void;
 }
 
 export const systemClock: Clock = {
@@ -22,6 +24,10 @@ export const systemClock: Clock = {
   every: (ms, act) => {
     const timer = setInterval(act, ms);
     return () => clearInterval(timer);
+  },
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => clearTimeout(timer);
   },
 };
 

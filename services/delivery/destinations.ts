@@ -21,6 +21,8 @@ export interface Endpoint {
   /** identifies its lane: the same URL in two destinations has two lanes */
   lane: string;
   destinationId: string;
+  /** version of the destination */
+  destinationVersion?: number;
   /** number of shards of the destination */
   shards: number;
   /** of its destination */
@@ -89,7 +91,10 @@ export class Destinations {
       why ??= opened.why;
       return opened.text ?? '';
     };
-    const endpoints = destination.webhooks.map((webhook) => endpointOf(destination, webhook, open));
+    const endpoints = destination.webhooks.map((webhook) => ({
+      ...endpointOf(destination, webhook, open),
+      destinationVersion: version,
+    }));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
     if (why === undefined) {
       this.#reportIgnored(destination);

@@ -50,6 +50,8 @@ export interface AttemptResult {
   /** the longest wait that a response asked for */
   retryAfterMs?: number | undefined;
   durationMs: number;
+  /** requests that have not ended, whose responses will be late */
+  open?: number;
 }
 
 /** An attempt that was concluded. */
@@ -75,8 +77,8 @@ type Ended<Kind> = Extract<Disposition, { kind: Kind }>;
 /** Decides the outcome of an attempt and the disposition of its step. */
 export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing: Timing): AttemptDisposition {
   const outcome = outcomeOf(tried);
-  const { urls, rejected, skipped, durationMs, retryAfterMs } = tried;
-  const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, outcome };
+  const { urls, rejected, skipped, durationMs, retryAfterMs, open = 0 } = tried;
+  const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, open, outcome };
   if (delivery.test) return { kind: 'tested', attempt };
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };

@@ -2,15 +2,17 @@ import { DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
+import { messageOf, newerFormat } from '../../shared/service/errors';
 import { Backpressure } from '../../shared/service/load-limits';
 import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
+import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
 import { AttemptLog } from './attempt-log';
 import { Attempt, AttemptContext, type AttemptOptions, type OpenDelivery } from './attempt';
 import { recordsOf, unreadableRecord, type DeliveryInHand, type Disposition } from './disposition';
+import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
 
 /**
@@ -28,7 +30,7 @@ export interface Limits {
 }
 
 export interface DelivererOptions extends AttemptOptions {
-  config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
+  config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete' | 'recordFormat'>;
   producer: BatchProducer;
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
   divertProducer?: BatchProducer;
@@ -42,6 +44,7 @@ export interface DelivererOptions extends AttemptOptions {
 export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
+  readonly #rows: SuccessRows;
   /** deliveries that `config` may decide differently once it is read further */
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
@@ -57,6 +60,12 @@ export class Deliverer {
       ended: (inHand, disposition, nowMs) =>
         disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
       late: (event) => void this.#append([event]).catch(() => undefined),
+    });
+    this.#rows = new SuccessRows(this.#attempts.time, {
+      send: (records) => this.#append(records),
+      written: ({ inHand, disposition }) => this.#written(inHand, disposition),
+      refused: ({ inHand, disposition, atMs }) =>
+        this.#write(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
     this.#undecided = new DecisionGate(
       options.config,
@@ -180,26 +189,30 @@ export class Deliverer {
 
   #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
     concluded(this.#attemptLog, inHand, disposition, nowMs);
-    this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
+    if (this.options.config.recordFormat() >= ROWS_FORMAT && isPlainSuccess(inHand, disposition)) {
+      this.#rows.add({ inHand, disposition, atMs: nowMs });
+    } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }
 
   #write(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
-      () => {
-        finished(this.options.log, inHand, disposition, this.#nowMs());
-        this.#bytes -= sizeOf(inHand);
-        inHand.record.done();
-        this.makeRoom();
-      },
+      () => this.#written(inHand, disposition),
       (error: unknown) => {
-        // A stopping process refuses writes for the moment: the record stays open, and its next owner reads it again.
-        if (!(error instanceof AppError) || error.retriable) return;
+        if (!isRefused(error)) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without its events.
         const rest = records.filter(({ topic }) => topic !== ATTEMPTS);
         if (rest.length < records.length) this.#write(inHand, disposition, rest);
       },
     );
+  }
+
+  /** Kafka has acknowledged the records of a step. */
+  #written(inHand: OpenDelivery, disposition: Disposition): void {
+    finished(this.options.log, inHand, disposition, this.#nowMs());
+    this.#bytes -= sizeOf(inHand);
+    inHand.record.done();
+    this.makeRoom();
   }
 
   #append(records: OutRecord[], producer = this.options.producer): Promise<void> {

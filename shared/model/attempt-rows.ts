@@ -7,6 +7,9 @@ import { isoTime } from './time';
  * single events, and reads both (docs/design/decisions/0042-rows-of-attempts.md).
  */
 
+/** The record format of rows, in the header `format`. */
+export const ROWS_FORMAT = 2;
+
 /** The columns of a row. A reader finds a column by its name in the record, because a newer version may add some. */
 const COLUMNS = [
   'context',

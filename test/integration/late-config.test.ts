@@ -1,27 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { NameResolver } from '../../services/delivery/http/resolver';
-import { Deliverer } from '../../services/delivery/handler';
-import { LaneRegistry } from '../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
-import { StallClock } from '../../services/delivery/clock';
-import { Sender } from '../../services/delivery/http/client';
-import { Destinations } from '../../services/delivery/destinations';
 import { decide } from '../../services/router/decide';
 import { type Router } from '../../services/router/handler';
 import { startRouter } from '../../services/router/start';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
-import { createAddressGuard } from '../../shared/model/address-guard';
 import { type Destination } from '../../shared/model/config';
 import { readMessageHeaders } from '../../shared/model/message-codec';
 import { connectKafka } from '../../shared/kafka/client';
-import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
-import { ATTEMPTS, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
+import { type Kafka, type Tail } from '../../shared/kafka/port';
+import { ATTEMPTS, MESSAGES } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type Sink, startSink } from '../../tools/harness/sink';
@@ -29,7 +22,6 @@ import { type Sink, startSink } from '../../tools/harness/sink';
 /** Router and delivery that read each change of `config` three seconds after control has written it. */
 
 const LATE_MS = 3_000;
-const TIERS = [60_000];
 const AT = new Date().toISOString();
 const log = createLog('test', 'silent');
 const onFatal = (error: unknown) => {
@@ -124,35 +116,12 @@ async function openRouter(): Promise<Router> {
 let delivery: Promise<void> | undefined;
 /** Starts delivery for the first test that needs it. */
 function withDelivery(): Promise<void> {
-  return (delivery ??= startDelivery());
+  return (delivery ??= startLateDelivery());
 }
 
-async function startDelivery(): Promise<void> {
-  const kafka = late(await connect());
-  const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
-  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
-  const clock = new StallClock();
-  const lanes = new LaneRegistry({
-    ...{ lane: laneOptions(TIERS), pool: SOCKETS, keepMs: keepLaneMs(TIERS), clock },
-    ...{ rateShare: () => 1, onCircuit: () => undefined },
-  });
-  const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
-  const sender = new Sender({ timeoutMs: 5_000, guard, names: new NameResolver(5_000), clock, mostConnections: 100 });
-  let consumption: Consumption | undefined = undefined;
-  const deliverer = new Deliverer({
-    ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
-    destinations: new Destinations(config, encryptor, log),
-    onRoom: () => consumption?.resume(),
-  });
-  const onRecord = deliverer.onRecord.bind(deliverer);
-  const reading = (consumption = await kafka.consume({ group: 'delivery', topics: [WEBHOOKS], onRecord, onFatal }));
-  closing.push(async () => {
-    await reading.stop(10_000);
-    lanes.stop();
-    await sender.close();
-    clock.stop();
-    await Promise.all([producer.close(1_000), config.stop()]);
-  });
+async function startLateDelivery(): Promise<void> {
+  const running = await startDelivery(late(await connect()), { encryptor, log, onFatal });
+  closing.push(() => running.stop());
 }
 
 const write = (destination: Destination, replaces: number) =>

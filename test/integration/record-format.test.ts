@@ -7,16 +7,24 @@ import { openConfigEntries } from '../../services/control/config/config-entries'
 import { HOLD_MS } from '../../services/control/record-format/decide';
 import { RecordFormatSwitch } from '../../services/control/record-format/switch';
 import { type RunningControl, startControl } from '../../services/control/server';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { openWriter } from '../../shared/config/writer';
 import { connectKafka } from '../../shared/kafka/client';
 import { Membership } from '../../shared/kafka/consumer/membership';
-import { type Consumption, type Kafka } from '../../shared/kafka/port';
+import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
+import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
+import { readEvents } from '../../shared/model/attempt-rows';
+import { encodeDelivery } from '../../shared/model/delivery';
+import { type Destination } from '../../shared/model/config';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type Json } from '../../tools/harness/api';
+import { type Sink, startSink } from '../../tools/harness/sink';
+import { startDelivery } from '../support/deliverer';
 import { eventually } from '../support/eventually';
 import { anAttempt } from '../support/events';
+import { readTopic } from '../support/topics';
 
 /** The switch for record formats on a real Kafka: members of two versions, and control's history at a newer record. */
 
@@ -33,21 +41,46 @@ const env = (name: string) => ({
 
 describe('an existing system', () => {
   const settings = loadSettings(env('formats'));
+  const encryptor = createEncryptor([randomBytes(32)]);
   const closing: (() => Promise<unknown>)[] = [];
+  let sink: Sink;
+  beforeAll(async () => {
+    sink = await startSink();
+    closing.push(() => sink.close());
+  });
   afterAll(async () => {
     for (const close of closing.reverse()) await close();
   });
 
-  it('writes the newer format once the last process of an older version is gone, and the first again when it is off', async () => {
+  it('writes the newer format, attempts as rows, once the last process of an older version is gone, and the first again when it is off', async () => {
     const kafka = await connectKafka(settings, { clientId: 'test', log });
     closing.push(() => kafka.close());
-    for (const group of ['router', 'delivery', 'retry', 'control-history-1']) {
+    for (const group of ['router', 'retry', 'control-history-1']) {
       const consumption = await joined(kafka, group);
       closing.push(() => consumption.stop(0));
     }
+    const delivery = await startDelivery(kafka, { encryptor, log, onFatal });
+    closing.push(() => delivery.stop());
     const older = await oldMember(`${settings.WAYPOST_TOPIC_PREFIX}waypost-router`);
     closing.push(older.leave);
-    const { formats, writes, pass } = await openSwitch(kafka);
+    const { formats, writes, pass, producer, writer } = await openSwitch(kafka);
+    await writer.write('destination', 'dst', aDestination(), { replaces: 0 });
+    /** Delivers a webhook, once delivery writes this format. Returns how its event was written. */
+    const attemptsAfter = async (id: string, format: number) => {
+      await eventually(() => expect(delivery.writes()).toBe(format));
+      await deliver(producer, id);
+      return eventually(async () => {
+        const records = await readTopic(kafka, ATTEMPTS);
+        const found = records.flatMap(({ key, headers, value }) =>
+          readEvents(value).map((event) => ({
+            ...{ id: 'delivery' in event && event.delivery, key: key?.toString() ?? null, format: headers.format },
+          })),
+        );
+        const one = found.find((each) => each.id === id);
+        if (!one) throw new Error(`${id} is not in ${JSON.stringify(found)}`);
+        return one;
+      });
+    };
 
     await eventually(async () => {
       const { members, missing } = await formats.view();
@@ -58,6 +91,7 @@ describe('an existing system', () => {
     });
     await pass(2 * HOLD_MS);
     expect(writes()).toBe(1);
+    expect(await attemptsAfter('dlv_before', 1)).toEqual({ id: 'dlv_before', key: 'dlv_before' });
 
     await older.leave();
     await eventually(async () => {
@@ -66,13 +100,35 @@ describe('an existing system', () => {
     });
     await pass(HOLD_MS);
     await eventually(() => expect(writes()).toBe(2));
+    expect(await attemptsAfter('dlv_on', 2)).toEqual({ id: 'dlv_on', key: null, format: '2' });
 
     const by = { id: 'admin', name: 'admin', role: 'admin' as const };
     await formats.set({ by, ifMatch: undefined }, false);
     await eventually(() => expect(writes()).toBe(1));
     await pass(2 * HOLD_MS);
     expect(writes()).toBe(1);
+    expect(await attemptsAfter('dlv_off', 1)).toEqual({ id: 'dlv_off', key: 'dlv_off' });
   }, 120_000);
+
+  function aDestination(): Destination {
+    const url = sink.url('/hook');
+    const at = new Date().toISOString();
+    return {
+      ...{ id: 'dst', name: 'dst', type: 'webhooks', enabled: true, paused: false, sources: ['src'] },
+      ...{ createdAt: at, updatedAt: at },
+      webhooks: [{ id: 'whk', url: encryptor.encrypt(url, 'dst'), origin: new URL(url).origin, headers: {} }],
+    };
+  }
+
+  function deliver(producer: BatchProducer, id: string): Promise<void> {
+    const acceptedAt = Date.now();
+    const headers = encodeDelivery({
+      ...{ id, messageId: id, sourceId: 'src', destinationId: 'dst', type: 'track', userId: 'kim' },
+      ...{ acceptedAt, expiresAt: acceptedAt + 3_600_000, attempt: 0, hop: 0, replay: 0, closed: [] },
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00',
+    });
+    return producer.send([{ topic: WEBHOOKS, key: 'dst:1', value: '{}', headers }]);
+  }
 
   const joined = (kafka: Kafka, group: string): Promise<Consumption> =>
     kafka.consume({ group, topics: ['messages'], onRecord: () => 'accepted', onFatal });
@@ -95,7 +151,7 @@ describe('an existing system', () => {
     const pass = async (span: number) => {
       for (const until = ms + span; ms <= until; ms += 50_000) await formats.look();
     };
-    return { formats, writes: () => config.recordFormat(), pass };
+    return { formats, writes: () => config.recordFormat(), pass, producer, writer };
   }
 
   /** Joins a group as the version before this one does: its metadata names no record format. */

@@ -34,11 +34,13 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>;
+type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete' | 'recordFormat'>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
   changes: number;
+  /** format of the records to write */
+  format: number;
   /** Reports `config` as read to its end, with this number of new records. */
   readToEnd(changes?: number): void;
 }
@@ -48,6 +50,10 @@ export function fakeProgress(): FakeProgress {
   const listeners: (() => void)[] = [];
   return {
     changes: 0,
+    format: 1,
+    recordFormat() {
+      return this.format;
+    },
     get completeAt() {
       return completeAt;
     },

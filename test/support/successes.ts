@@ -67,6 +67,13 @@ export const success: fc.Arbitrary<PlainSuccess> = fc
     atMs: rest.acceptedAt + ms,
   }));
 
+/** Returns a success, always the same, of a changed delivery. */
+export function aSuccess(change: Partial<PlainSuccess['delivery']> = {}): PlainSuccess {
+  const [one] = fc.sample(success, { numRuns: 1, seed: 7 });
+  if (!one) throw new Error('no sample');
+  return { ...one, delivery: { ...one.delivery, ...change } };
+}
+
 /** Returns the single event of a success. */
 export function eventOf({ delivery: d, record, url, durationMs, atMs }: PlainSuccess): AttemptEvent {
   return {

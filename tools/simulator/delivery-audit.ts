@@ -1,4 +1,5 @@
-import { type AttemptEvent, type CancelledEvent, type CircuitEvent } from '../../shared/model/attempt-events';
+import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { isEndpointWait } from '../../shared/model/reasons';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, DUE } from '../../shared/kafka/topics';
@@ -116,8 +117,8 @@ export class Book {
   }
 
   /** A record is written and acknowledged. */
-  written({ topic, key, value, headers }: OutRecord, nowMs: number): void {
-    if (topic === ATTEMPTS) this.#event(key ?? '', String(value), nowMs);
+  written({ topic, value, headers }: OutRecord, nowMs: number): void {
+    if (topic === ATTEMPTS) for (const event of readEvents(String(value))) this.#event(event, nowMs);
     else if (topic === DEAD) this.#end(headers?.delivery ?? '', 'dead', nowMs);
     else {
       const entry = this.#held(headers?.delivery ?? '', 'written again');
@@ -142,9 +143,9 @@ export class Book {
     if (planned && nowMs > entry.expiresAt && !this.#stoodStillFor(entry)) this.violate('a wait beyond its window');
   }
 
-  #event(id: string, value: string, nowMs: number): void {
-    const event = JSON.parse(value) as AttemptEvent | CancelledEvent | CircuitEvent;
+  #event(event: DeliveryEvent | CircuitEvent, nowMs: number): void {
     if (event.kind === 'circuit') return;
+    const { delivery: id } = event;
     if (event.kind === 'cancelled') this.#end(id, 'cancelled', nowMs);
     if (event.kind !== 'attempt' || event.late) return;
     const entry = this.#held(id, 'attempted');

@@ -8,6 +8,7 @@ import { circuitRecord } from '../../services/delivery/disposition';
 import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
+import { readEvents, ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
 import { SimulatedAppender, type Store } from './batch-producer';
@@ -78,7 +79,10 @@ export class DeliveryProcess {
       ended: (request, ok) => this.crowd.ended(request.origin, request, ok),
     });
     this.#deliverer = new Deliverer({
-      config: { completeAt: Infinity, changes: 0, onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener) },
+      config: {
+        ...{ completeAt: Infinity, changes: 0, recordFormat: () => ROWS_FORMAT },
+        onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
+      },
       ...{ destinations: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
@@ -134,9 +138,16 @@ export class DeliveryProcess {
     if (waitedMs !== undefined) figures.of(`${label}: first wait`).add(waitedMs);
   }
 
-  /** The deliveries' unsent requests to other URLs will not be sent any more. */
-  #concluded(records: OutRecord[]): void {
-    const id = records[0]?.headers?.delivery ?? records[0]?.key ?? '';
+  /** The records of a step are for one delivery, and a record of rows is for many. */
+  #concluded([record]: OutRecord[]): void {
+    if (!record) return;
+    const { key, value, headers } = record;
+    if (key !== null) this.#ended(headers?.delivery ?? key);
+    else for (const event of readEvents(String(value))) if ('delivery' in event) this.#ended(event.delivery);
+  }
+
+  /** The delivery's unsent requests to other URLs will not be sent any more. */
+  #ended(id: string): void {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
     this.#waiting.delete(id);

@@ -37,14 +37,23 @@ export class ProcessTime implements Clock {
     let stopped = false;
     const next = () => {
       if (stopped) return;
-      if (this.#frozen) {
-        this.#clocks.add(next);
-        return;
-      }
       act();
-      this.agenda.in(ms, next);
+      this.after(ms, next);
     };
-    this.agenda.in(ms, next);
+    this.after(ms, next);
+    return () => {
+      stopped = true;
+    };
+  }
+
+  after(ms: number, act: () => void): () => void {
+    let stopped = false;
+    const due = () => {
+      if (stopped) return;
+      if (this.#frozen) this.#clocks.add(due);
+      else act();
+    };
+    this.agenda.in(ms, due);
     return () => {
       stopped = true;
     };

@@ -19,6 +19,7 @@ const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 interface Asked {
   id: string;
   origin: string;
+  destinationVersion?: number;
   /** texts to mask, from `secretTexts` */
   secrets: readonly string[];
 }
@@ -41,7 +42,8 @@ export function judgeResponse(
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
   const { durationMs, phases, resent } = result;
-  const asSent = { url: endpoint.id, origin: endpoint.origin, durationMs, phases, resent };
+  const { id: url, origin, destinationVersion } = endpoint;
+  const asSent = { url, origin, destinationVersion, durationMs, phases, resent };
   if (!result.ok) {
     const { classification, signal } = classifyError(result.error.code);
     const attempt: UrlAttempt = { ...asSent, outcome: classification, error: result.error };
@@ -64,7 +66,8 @@ export function judgeResponse(
 /** Judges a URL that can never be sent to. */
 export function judgeUnusable(endpoint: Asked, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
-  const attempt: UrlAttempt = { url: endpoint.id, origin: endpoint.origin, outcome: 'rejected', durationMs: 0, error };
+  const { id: url, origin, destinationVersion } = endpoint;
+  const attempt: UrlAttempt = { url, origin, destinationVersion, outcome: 'rejected', durationMs: 0, error };
   return { attempt, classification: 'rejected', retryAfterMs: undefined, signal: { kind: 'withdrawn' } };
 }
 

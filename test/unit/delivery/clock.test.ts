@@ -15,6 +15,7 @@ function setUp() {
       act = tick;
       return () => undefined;
     },
+    after: () => () => undefined,
   };
   const clock = new StallClock(time);
   const tick = (ms: number, busy = 0) => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createEncryptor } from '../../../shared/config/encryption';
 import { type ConfigView } from '../../../shared/config/types';
+import { type AttemptEvent } from '../../../shared/model/attempt-events';
+import { readEvents } from '../../../shared/model/attempt-rows';
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { AppError } from '../../../shared/service/errors';
@@ -562,5 +564,94 @@ describe('duplicate steps', () => {
     expect([story.sent.length, story.done.length, story.deliverer.duplicatesDropped]).toEqual([1, 2, 1]);
     await story.take({ id: 'dlv_x', hop: 1, attempt: 1 });
     expect(story.sent).toHaveLength(2);
+  });
+});
+
+describe('rows of attempts', () => {
+  const GATHER_MS = 20;
+  const attempts = () => story.producer.appends.flat().filter(({ topic }) => topic === 'attempts');
+  const deliveries = ({ value }: OutRecord) =>
+    readEvents(String(value)).map((event) => ('delivery' in event ? event.delivery : ''));
+
+  beforeEach(() => {
+    story = new Story(['/a']);
+    story.config.format = 2;
+  });
+
+  test('successes of first attempts are gathered into one record without a key, and are done once it is acknowledged', async () => {
+    await story.takeSome(3);
+    expect([attempts(), story.done]).toEqual([[], []]);
+    await story.pass(GATHER_MS);
+    const [record, ...others] = attempts();
+    expect([record?.key, record?.headers, others]).toEqual([null, { format: '2' }, []]);
+    expect(deliveries(record!)).toEqual(['dlv_0', 'dlv_1', 'dlv_2']);
+    expect(story.done).toEqual([0, 1, 2]);
+  });
+
+  test('a row has the same event as a single record', async () => {
+    await story.take({ userId: 'u', acceptedAt: Date.now() - 5 });
+    await story.pass(GATHER_MS);
+    story.config.format = 1;
+    await story.take({ userId: 'u', acceptedAt: Date.now() - 5 });
+    const [rows, single] = attempts().map(({ value }) => readEvents(String(value))[0] as AttemptEvent);
+    const later = (time: string) => new Date(Date.parse(time) + GATHER_MS).toISOString();
+    const { acceptedAt, expiresAt, at, record, ...rest } = rows!;
+    expect(single).toEqual({
+      ...{ ...rest, delivery: 'dlv_1', record: { ...record, offset: 1 } },
+      ...{ acceptedAt: later(acceptedAt), expiresAt: later(expiresAt), at: later(at) },
+    });
+  });
+
+  test('a full record is written immediately', async () => {
+    await story.takeSome(401);
+    expect(attempts().map((record) => deliveries(record).length)).toEqual([400]);
+    await story.pass(GATHER_MS);
+    expect(attempts().map((record) => deliveries(record).length)).toEqual([400, 1]);
+    expect(story.done).toHaveLength(401);
+  });
+
+  test.each<[string, Partial<Delivery>]>([
+    ['a later attempt', { attempt: 1, hop: 1 }],
+    ['a delivery that waited', { hop: 1 }],
+    ['a replay', { replay: 1 }],
+    ['a test', { test: true }],
+  ])('%s has a record of its own, with the id of the delivery as its key', async (_, change) => {
+    await story.take(change);
+    expect(attempts().map(({ key }) => key)).toEqual(['dlv_0']);
+  });
+
+  test('a success with another request in flight has a record of its own, which its late response follows', async () => {
+    story.stop();
+    story = new Story(['/a', '/b']);
+    story.config.format = 2;
+    story.patient = true;
+    await story.take();
+    for (const { answer } of story.open) answer(resultOf(200));
+    await story.pass(GATHER_MS);
+    expect(attempts().map(({ key }) => key)).toEqual(['dlv_0', 'dlv_0']);
+  });
+
+  test('a failure has a record of its own, immediately', async () => {
+    story.answers = () => 500;
+    await story.take();
+    expect(attempts().map(({ key }) => key)).toEqual(['dlv_0']);
+  });
+
+  test('if Kafka refuses the record for good, each success has a record of its own', async () => {
+    story.producer.behave = () =>
+      attempts().at(-1)?.key === null
+        ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+        : Promise.resolve();
+    await story.takeSome(2);
+    await story.pass(GATHER_MS);
+    expect(attempts().map(({ key }) => key)).toEqual([null, 'dlv_0', 'dlv_1']);
+    expect(story.done).toEqual([0, 1]);
+  });
+
+  test('while Kafka takes no records, the successes stay open', async () => {
+    story.producer.behave = () => Promise.reject(new AppError('kafka_unavailable', 'away', true));
+    await story.takeSome(2);
+    await story.pass(GATHER_MS);
+    expect(story.done).toEqual([]);
   });
 });

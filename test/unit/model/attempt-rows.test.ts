@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { AttemptRows, lastSuccesses, readEvents, type Rows } from '../../../shared/model/attempt-rows';
 import { aWait } from '../../support/events';
-import { eventOf, rowsOf, success } from '../../support/successes';
+import { aSuccess, eventOf, rowsOf, success } from '../../support/successes';
 
 const successes = fc.array(success, { minLength: 1, maxLength: 20 });
 const parsed = (value: Buffer) => JSON.parse(value.toString()) as Rows;
@@ -39,8 +39,7 @@ it('the estimate of the length of a record is at most a little too small', () =>
 });
 
 it('rows share what several deliveries have in common', () => {
-  const [one] = fc.sample(success, { numRuns: 1, seed: 7 });
-  if (!one) throw new Error('no sample');
+  const one = aSuccess();
   const later = { ...one, record: { ...one.record, offset: one.record.offset + 1 } };
   const { contexts, responses, rows } = parsed(rowsOf([one, later, one]));
   expect([contexts.length, responses.length, rows.length]).toEqual([1, 1, 3]);
@@ -51,8 +50,7 @@ it('a single event is read as such', () => {
 });
 
 it('a reader finds columns by their names, and ignores columns that it does not know', () => {
-  const [one] = fc.sample(success, { numRuns: 1, seed: 8 });
-  if (!one) throw new Error('no sample');
+  const one = aSuccess();
   const { columns, rows, ...rest } = parsed(rowsOf([one]));
   const turned = {
     ...rest,
@@ -67,7 +65,6 @@ it.each([
   ['a context is missing', (rows: Rows) => ({ ...rows, contexts: [] })],
   ['a time is none', (rows: Rows) => ({ ...rows, rows: rows.rows.map((row) => row.with(6, 'then')) })],
 ])('rows cannot be read if %s', (_, damage) => {
-  const [one] = fc.sample(success, { numRuns: 1, seed: 9 });
-  if (!one) throw new Error('no sample');
+  const one = aSuccess();
   expect(() => readEvents(JSON.stringify(damage(parsed(rowsOf([one])))))).toThrow(RangeError);
 });

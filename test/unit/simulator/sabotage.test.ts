@@ -6,6 +6,7 @@ import { isOwedOneTry } from '../../../services/delivery/admission';
 import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
+import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
 import { Requeuer } from '../../../services/retry/handler';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
@@ -74,6 +75,16 @@ const CASES: Case[] = [
     'done before its outcome was written',
     method(Requeuer.prototype, 'onRecord', drop),
     world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
+  [
+    'done before its outcome was written',
+    method(SuccessRows.prototype, 'add', ({ inHand }: Success) => inHand.record.done()),
+    world([answers(50)], { perSecond: 5 }),
+  ],
+  [
+    'neither ended nor gone on',
+    method(SuccessRows.prototype, 'add', () => undefined),
+    world([answers(50)], { perSecond: 5 }),
   ],
   [
     // The oldest first attempts wait longest: without the ends of windows they are sent however late.

@@ -2,6 +2,7 @@ import { Book } from '../../../tools/simulator/delivery-audit';
 import { Crowd } from '../../../tools/simulator/lane-invariants';
 import { Figures } from '../../../tools/simulator/figures';
 import { ATTEMPTS, DEAD, DUE } from '../../../shared/kafka/topics';
+import { aSuccess, rowsOf } from '../../support/successes';
 
 /** The checks of a simulation find each kind of violation. */
 
@@ -35,6 +36,18 @@ describe('the book of deliveries', () => {
     book.written(attempted(id, 'delivered'), 40);
     again();
     expect([wrong(), book.open]).toEqual([[], 0]);
+  });
+
+  test('a record of rows ends each of its deliveries, once', () => {
+    const { book, wrong } = aBook();
+    const ids = [book.bear('a', 0, 1_000), book.bear('a', 0, 1_000)];
+    const done = ids.map((id) => book.taken(id));
+    const rows = { topic: ATTEMPTS, key: null, value: rowsOf(ids.map((id) => aSuccess({ id }))) };
+    book.written(rows, 30);
+    for (const each of done) each();
+    expect([wrong(), book.open]).toEqual([[], 0]);
+    book.written(rows, 40);
+    expect(wrong()).toEqual(['attempted, and not held', 'ended (delivered), and not held']);
   });
 
   test.each<[string, (book: Book, id: string) => void]>([

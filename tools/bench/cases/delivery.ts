@@ -1,10 +1,11 @@
-import { ATTEMPTS, DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
+import { DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
 import { startServices } from '../../harness/services';
 import { until, within } from '../../harness/timing';
 import { cpuBetween, readCpu } from '../../harness/usage';
 import { type DeliveryFigure } from '../report/figures';
 import { seedDeliveries } from '../seed';
 import { type Bench } from '../setup';
+import { metricOf } from './audiences-state';
 
 /** The delivery service alone, while it empties a topic that was filled before its start. */
 
@@ -50,7 +51,8 @@ export async function measureDelivery(
     const marks = Promise.all([at(1), at(size.warmUp), at(total)]);
     await services.ready();
     const [first, warm, last] = await within(`the delivery of ${String(total)} webhooks`, DEADLINE_MS, marks);
-    const recorded = () => broker.records(prefix + ATTEMPTS).then((count) => count >= total);
+    const delivered = () => metricOf(system.healthPorts('delivery'), 'waypost_deliveries_delivered_total');
+    const recorded = () => delivered().then((count) => count >= total);
     if (!(await until(recorded, POLL_MS, DEADLINE_MS))) throw new Error('not every outcome was recorded');
     const end = readCpu(pids);
     await until(() => false, AFTER_MS, AFTER_MS);

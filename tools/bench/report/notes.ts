@@ -21,7 +21,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     size: ({ bare }) => after(bare),
   },
   delivery: {
-    method: 'fills the topic webhooks first; ends when all outcomes are in the topic attempts',
+    method: 'fills the topic webhooks first; ends when Kafka has acknowledged all outcomes',
     size: ({ delivery }) => after(delivery),
   },
   https: {

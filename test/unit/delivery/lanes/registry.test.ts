@@ -19,6 +19,7 @@ function setUp() {
       ticks.push(act);
       return () => undefined;
     },
+    after: () => () => undefined,
   };
   const lanes = new LaneRegistry({
     lane: laneOptions(TIERS),

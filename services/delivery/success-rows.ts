@@ -1,0 +1,85 @@
+import { type OutRecord } from '../../shared/kafka/port';
+import { ATTEMPTS } from '../../shared/kafka/topics';
+import { AppError } from '../../shared/service/errors';
+import { AttemptRows, ROWS_FORMAT } from '../../shared/model/attempt-rows';
+import { type OpenDelivery } from './attempt';
+import { type Clock } from './clock';
+import { type AttemptDisposition, type Disposition } from './disposition';
+
+/** Gathers successes of first attempts for rows of `attempts` (docs/design/decisions/0042-rows-of-attempts.md). */
+
+/** Only offset commits wait for these writes. */
+const GATHER_MS = 20;
+const MOST_ROWS = 400;
+/** Kafka accepts 1 MB by default, and the estimated length may be half of the real one. */
+const MOST_BYTES = 250_000;
+
+export interface Success {
+  inHand: OpenDelivery;
+  disposition: AttemptDisposition;
+  /** time of the event, ms since 1970 */
+  atMs: number;
+}
+
+/** Returns whether the disposition is a success that has no other event: readers find rows and events in any order. */
+export function isPlainSuccess(
+  { delivery }: OpenDelivery,
+  disposition: Disposition,
+): disposition is AttemptDisposition {
+  if (disposition.kind !== 'delivered') return false;
+  const { urls, open = 0 } = disposition.attempt;
+  return delivery.attempt === 0 && delivery.hop === 0 && delivery.replay === 0 && urls.length === 1 && open === 0;
+}
+
+export interface SuccessRowsListener {
+  send(records: OutRecord[]): Promise<void>;
+  /** Called once Kafka has acknowledged the row. */
+  written(success: Success): void;
+  /** Called if Kafka refuses the record with the row for good. */
+  refused(success: Success): void;
+}
+
+/**
+ * Returns whether Kafka refuses records for good. A stopping process refuses writes for the moment: then the records in
+ * hand stay open, and their next owner reads them again.
+ */
+export function isRefused(error: unknown): boolean {
+  return error instanceof AppError && !error.retriable;
+}
+
+export class SuccessRows {
+  #rows = new AttemptRows();
+  #gathered: Success[] = [];
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(
+    private readonly time: Pick<Clock, 'after'>,
+    private readonly on: SuccessRowsListener,
+  ) {}
+
+  add(success: Success): void {
+    const { inHand, disposition, atMs } = success;
+    const { urls, durationMs } = disposition.attempt;
+    const [url] = urls;
+    if (!url) return;
+    this.#rows.add({ delivery: inHand.delivery, record: inHand.record, url, durationMs, atMs });
+    this.#gathered.push(success);
+    if (this.#rows.size >= MOST_ROWS || this.#rows.bytes >= MOST_BYTES) this.#flush();
+    else this.#cancelTimer ??= this.time.after(GATHER_MS, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const [rows, successes] = [this.#rows, this.#gathered];
+    this.#rows = new AttemptRows();
+    this.#gathered = [];
+    const headers = { format: String(ROWS_FORMAT) };
+    this.on.send([{ topic: ATTEMPTS, key: null, value: rows.toString(), headers }]).then(
+      () => successes.forEach((success) => this.on.written(success)),
+      (error: unknown) => {
+        if (isRefused(error)) successes.forEach((success) => this.on.refused(success));
+      },
+    );
+  }
+}

@@ -1,0 +1,59 @@
+import { Deliverer } from '../../services/delivery/handler';
+import { Destinations } from '../../services/delivery/destinations';
+import { Sender } from '../../services/delivery/http/client';
+import { NameResolver } from '../../services/delivery/http/resolver';
+import { LaneRegistry } from '../../services/delivery/lanes/registry';
+import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from '../../services/delivery/lanes/tuning';
+import { StallClock } from '../../services/delivery/clock';
+import { type Encryptor } from '../../shared/config/encryption';
+import { openConfig } from '../../shared/config/reader';
+import { type Consumption, type Kafka } from '../../shared/kafka/port';
+import { WEBHOOKS } from '../../shared/kafka/topics';
+import { createAddressGuard } from '../../shared/model/address-guard';
+import { loadSettings } from '../../shared/service/settings';
+import { type Log } from '../../shared/telemetry/log';
+
+/** Delivery as its process runs it, on a real Kafka, with receivers on this machine. */
+
+const TIERS = [60_000];
+const TIMEOUT_MS = 5_000;
+
+interface Running {
+  /** Returns the record format that it writes. */
+  writes(): number;
+  stop(): Promise<void>;
+}
+
+export async function startDelivery(
+  kafka: Kafka,
+  { encryptor, log, onFatal }: { encryptor: Encryptor; log: Log; onFatal: (error: unknown) => void },
+): Promise<Running> {
+  const config = await openConfig(kafka, { name: 'delivery', log, onFatal });
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
+  const clock = new StallClock();
+  const lanes = new LaneRegistry({
+    ...{ lane: laneOptions(TIERS), pool: SOCKETS, keepMs: keepLaneMs(TIERS), clock },
+    ...{ rateShare: () => 1, onCircuit: () => undefined },
+  });
+  const guard = createAddressGuard(loadSettings({ WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8' }).WAYPOST_ALLOWED_NETWORKS);
+  const names = new NameResolver(TIMEOUT_MS);
+  const sender = new Sender({ timeoutMs: TIMEOUT_MS, guard, names, clock, mostConnections: 100 });
+  let consumption: Consumption | undefined = undefined;
+  const deliverer = new Deliverer({
+    ...{ config, lanes, sender, producer, tiersMs: TIERS, windowMs: 3_600_000, limits: LIMITS, log, onFatal },
+    destinations: new Destinations(config, encryptor, log),
+    onRoom: () => consumption?.resume(),
+  });
+  const onRecord = deliverer.onRecord.bind(deliverer);
+  const reading = (consumption = await kafka.consume({ group: 'delivery', topics: [WEBHOOKS], onRecord, onFatal }));
+  return {
+    writes: () => config.recordFormat(),
+    stop: async () => {
+      await reading.stop(10_000);
+      lanes.stop();
+      await sender.close();
+      clock.stop();
+      await Promise.all([producer.close(1_000), config.stop()]);
+    },
+  };
+}
