@@ -72,14 +72,17 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   });
   const messages = new Recent(MESSAGES_KNOWN);
   const isNew = (source: string, message: string) => messages.add(`${source} ${message}`);
-  print.note(
-    `Listening to ${destination ? `destination "${destination.name}"` : 'the source'}; forwarding to ${target.href}. Press Ctrl-C to stop.`,
-  );
+  const what = destination ? `destination "${destination.name}"` : 'the source';
+  let notReady = sources.length;
   const ended = new AbortController();
   const stop = AbortSignal.any([world.stop, ended.signal]);
   const one = (source: string) =>
     follow({
       ...{ api: session.api(), query: { source, accepted: 'true' as const }, replay: numbers.replay, stop },
+      onReady: () => {
+        if (--notReady > 0) return;
+        print.note(`Listening to ${what}; forwarding to ${target.href}. Press Ctrl-C to stop.`);
+      },
       onEvent: (event) => {
         report.counts.received++;
         const choice = choose(event, { destination, isNew });

@@ -60,6 +60,7 @@ async function tailEvents(session: Session, options: TailOptions): Promise<void>
     api: session.api(),
     query: await readFields(session, options, EVENT_FILTERS),
     stop: world.stop,
+    onReady: () => print.note('Following events. Press Ctrl-C to stop.'),
     onEvent: (event) => print.line(event, eventLine(event, print.colour)),
     onGap: (atLeast) => print.note(`${atLeast > 0 ? `${String(atLeast)} events or more` : 'Some events'} were missed.`),
     onAway: (why) => print.note(`The stream ended (${why}). Reconnecting.`),
@@ -83,6 +84,7 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
     )) {
       if (!first) print.line(valueOf(tried), lineOf(tried, print.colour));
     }
+    if (first) print.note('Following attempts. Press Ctrl-C to stop.');
     await sleep(POLL_MS, { signal: world.stop });
   }
 }

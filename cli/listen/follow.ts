@@ -19,6 +19,8 @@ export interface FollowOptions {
   query: StreamQuery;
   /** number of earlier events to deliver first */
   replay?: number;
+  /** from now on, no event is missed */
+  onReady: () => void;
   onEvent: (event: Event) => void;
   /** the server no longer has the missed events; with their number if the server reported one */
   onGap: (atLeast: number) => void;
@@ -53,8 +55,9 @@ class Follower {
   constructor(private readonly options: FollowOptions) {}
 
   async run(): Promise<void> {
-    const { stop, onAway, onBack } = this.options;
+    const { stop, onReady, onAway, onBack } = this.options;
     await this.#begin();
+    onReady();
     const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal: stop }));
     for (let again = false; !stop.aborted; again = true) {
       const connected = () => {

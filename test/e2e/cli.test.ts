@@ -105,6 +105,8 @@ test('listen forwards deliveries byte for byte, and tail shows them', async () =
   const tailing = begin(['tail', '--source', 'My site'], around);
   const attempts = begin(['tail', '--attempts', '--json'], around);
   await listening.said(/Listening to destination "Hook"/);
+  await tailing.said(/Following events/);
+  await attempts.said(/Following attempts/);
   production.clear();
   for (const type of CALL_TYPES) {
     const own: Partial<Record<CallType, string[]>> = {

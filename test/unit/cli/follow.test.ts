@@ -61,6 +61,7 @@ interface Following {
   numbers(): number[];
   gaps: number[];
   said: string[];
+  ready: Promise<void>;
   end(): Promise<void>;
   ended: Promise<unknown>;
 }
@@ -71,8 +72,11 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   const gaps: number[] = [];
   const said: string[] = [];
   const stop = new AbortController();
+  let becomeReady = () => {};
+  const ready = new Promise<void>((resolve) => (becomeReady = resolve));
   const ended = follow({
     ...{ api: openApi(place), query: { source: 'src_1' }, replay, stop: stop.signal },
+    onReady: becomeReady,
     onEvent: (event) => events.push(event),
     onGap: (atLeast) => gaps.push(atLeast),
     onAway: () => said.push('away'),
@@ -80,7 +84,7 @@ function begin(replay = 0, token = ADMIN_TOKEN): Following {
   }).catch((error: unknown) => error);
   const one: Following = {
     numbers: () => events.map(({ call }) => Number((call as { messageId: string }).messageId)),
-    ...{ gaps, said, ended },
+    ...{ gaps, said, ready, ended },
     end: async () => {
       stop.abort();
       await ended;
@@ -101,6 +105,13 @@ async function beginConnected(): Promise<{ one: Following; first: number[] }> {
   await eventually(() => expect(one.numbers()).toEqual(expect.arrayContaining(first.slice(-1))));
   return { one, first: one.numbers() };
 }
+
+test('a follower that says it is ready misses no later event', async () => {
+  const one = begin();
+  await one.ready;
+  const accepted = accept(3);
+  await eventually(() => expect(one.numbers()).toEqual(accepted));
+});
 
 test('after a broken connection the follower gets each event accepted during the outage once and in order', async () => {
   const { one, first } = await beginConnected();
