@@ -122,11 +122,11 @@ export class AttemptRows {
   #context({ delivery, record, url }: PlainSuccess): number {
     const { sourceId: source, destinationId: destination, type } = delivery;
     const { topic, partition } = record;
-    // No id, topic or version contains a line break.
-    const key = `${destination}\n${url.url}\n${String(url.destinationVersion)}\n${source}\n${type}\n${topic}\n${String(partition)}`;
+    const { origin, destinationVersion } = url;
+    // No id, origin, topic or version contains a line break.
+    const key = [destination, url.url, origin, destinationVersion, source, type, topic, partition].join('\n');
     const known = this.#contexts.get(key);
     if (known !== undefined) return known;
-    const { origin, destinationVersion } = url;
     const context = { source, destination, type, topic, partition, url: url.url, origin, destinationVersion };
     this.#contexts.set(key, this.#contextTexts.length);
     const text = JSON.stringify(context);

@@ -45,6 +45,12 @@ it('rows share what several deliveries have in common', () => {
   expect([contexts.length, responses.length, rows.length]).toEqual([1, 1, 3]);
 });
 
+it('rows keep the origins of two attempts apart that differ in nothing else', () => {
+  const one = aSuccess();
+  const other = { ...one, url: { ...one.url, origin: 'https://other.example' } };
+  expect(readEvents(rowsOf([one, other]))).toEqual([eventOf(one), eventOf(other)]);
+});
+
 it('a single event is read as such', () => {
   expect(readEvents(JSON.stringify(aWait()))).toEqual([aWait()]);
 });
