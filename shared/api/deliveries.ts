@@ -34,8 +34,7 @@ const url = z.object({
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
   destinationVersion: z.number().optional().meta({
-    description:
-      'Version of the destination whose webhook was called, which names the URL. Older attempts do not have it',
+    description: 'Reserved for the version of the destination whose webhook was called. No attempt has it yet',
   }),
   resent: z.literal(true).optional().meta({
     description: 'A kept connection broke before a response, and the request was sent again over a new one',

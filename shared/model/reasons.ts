@@ -30,7 +30,10 @@ export const DIVERT_REASONS = [
 ] as const;
 /** `retry_after` is in it twice. */
 export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED] as const;
-/** `unreadable` is only in the headers of a dead letter: its delivery is unknown, so it has no event. */
+/**
+ * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not say which it is.
+ * `unreadable` is only in the headers of a dead letter: its delivery is unknown, so it has no event.
+ */
 export const DEAD_REASONS = ['rejected', 'window_closed', ...ENDPOINT_WAITS, 'unreadable'] as const;
 export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted'] as const;
 

@@ -1,3 +1,4 @@
+import { type Operations } from '../../../shared/api/operations';
 import { same } from './draft';
 
 /** Compares two edits of the same entry, field by field. Pure. */
@@ -5,18 +6,21 @@ import { same } from './draft';
 /** Field → its label. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-export const DESTINATION_FIELDS: FieldNames = {
+type DestinationField = Exclude<keyof Operations['POST /destinations']['body'], 'type' | 'sharedSecret'>;
+
+export const DESTINATION_FIELDS = {
   name: 'Name',
   sources: 'Sources',
   webhooks: 'URLs and headers',
   types: 'Types',
   filter: 'Filter',
   maxPerSecond: 'Requests per second',
+  shards: 'Shards',
   switchOffAfter: 'Switched off after',
   enabled: 'Switched on',
   paused: 'Paused',
   hasSharedSecret: 'Secret',
-};
+} satisfies Record<DestinationField | 'hasSharedSecret', string>;
 
 export const ALERT_FIELDS: FieldNames = {
   enabled: 'Alerts are sent',

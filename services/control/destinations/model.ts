@@ -61,14 +61,14 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
  */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
   const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
-  return {
-    ...{ name, type, enabled, paused, sources: destination.sources.filter(sourceExists) },
-    ...(types && { types }),
-    ...(filter !== undefined && { filter }),
-    ...(maxPerSecond !== undefined && { maxPerSecond }),
-    ...(shards !== undefined && { shards }),
-    ...(switchOffAfterMs !== undefined && { switchOffAfter: durationText(switchOffAfterMs) }),
-  };
+  const sources = destination.sources.filter(sourceExists);
+  const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
+  const fields = { name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter };
+  return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
+}
+
+function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
