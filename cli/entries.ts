@@ -24,7 +24,7 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 export type NamedKind = keyof typeof NAMED;
-export type Entry<K extends Kind> = Operations[`GET ${(typeof KINDS)[K]['path']}/{id}`]['answer'];
+export type Entry<K extends Kind> = Operations[`GET ${(typeof KINDS)[K]['path']}/{id}`]['response'];
 /** The body of a change. */
 export type Patch<K extends NamedKind> = Operations[`PATCH ${(typeof NAMED)[K]['path']}/{id}`]['body'];
 

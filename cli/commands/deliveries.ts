@@ -58,7 +58,7 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nanswer to try ${String(attempt.n)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
+        `\nresponse to try ${String(attempt.n)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
   }

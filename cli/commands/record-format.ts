@@ -3,7 +3,7 @@ import { type Group, type Session } from '../command';
 
 /** `waypost record-format`: the format of records in Kafka, and the processes that hold a newer one back. */
 
-type RecordFormat = Operations['GET /record-format']['answer'];
+type RecordFormat = Operations['GET /record-format']['response'];
 
 export function addRecordFormat(program: Group): void {
   const group = program.group('record-format', 'The format of records in Kafka: show, off, auto');

@@ -6,7 +6,7 @@ import { usage } from '../process-context';
 /** Rotates the shared secret of a destination or of the alerts. */
 
 type Body = Operations['POST /destinations/{id}/rotate-secret']['body'];
-type Rotated = Pick<Operations['POST /destinations/{id}/rotate-secret']['answer'], 'sharedSecret' | 'secretRotation'>;
+type Rotated = Pick<Operations['POST /destinations/{id}/rotate-secret']['response'], 'sharedSecret' | 'secretRotation'>;
 
 export interface RotationOptions {
   secretFile?: string;

@@ -78,8 +78,8 @@ interface Page<R> {
   next: string | null;
 }
 /** An operation that answers with pages. */
-export type ListId = { [N in Name]: Operations[N]['answer'] extends Page<unknown> ? N : never }[Name];
-export type Row<N extends ListId> = Operations[N]['answer'] extends Page<infer R> ? R : never;
+export type ListId = { [N in Name]: Operations[N]['response'] extends Page<unknown> ? N : never }[Name];
+export type Row<N extends ListId> = Operations[N]['response'] extends Page<infer R> ? R : never;
 
 /** Reads a whole list, or its first `limit` rows. */
 export async function readList<N extends ListId>(

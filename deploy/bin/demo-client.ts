@@ -1,4 +1,4 @@
-import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
+import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../shared/api/client';
 import { AppError } from '../../shared/service/errors';
 import { type LocalSystem } from '../standalone/supervisor';
 
@@ -72,7 +72,11 @@ export async function sendCall(ingestUrl: string, writeKey: string, type: string
 }
 
 /** @throws AppError if control refuses, with its reason */
-export async function askControl<N extends Name>(system: ControlAccess, name: N, input: Input<N>): Promise<Answer<N>> {
+export async function askControl<N extends Name>(
+  system: ControlAccess,
+  name: N,
+  input: Input<N>,
+): Promise<ApiResponse<N>> {
   const call = createClient({ base: `${system.controlUrl}/api/v1`, token: system.adminToken });
   try {
     return await call(name, { ...input, signal: AbortSignal.timeout(ANSWER_MS) });

@@ -14,8 +14,8 @@ export type Input<N extends Name> = {
   (Operations[N]['query'] extends undefined ? unknown : { query?: Operations[N]['query'] }) &
   (Operations[N]['body'] extends undefined ? unknown : { body: Operations[N]['body'] });
 
-export interface Answer<N extends Name> {
-  data: Operations[N]['answer'];
+export interface ApiResponse<N extends Name> {
+  data: Operations[N]['response'];
   /** tag of one entry: pass it as `ifMatch` to change just the version that was read */
   etag: string | undefined;
 }
@@ -26,7 +26,7 @@ export class ApiProblem extends Error {
     readonly status: number,
     readonly problem: Partial<Problem>,
   ) {
-    super(problem.detail ?? problem.title ?? `the API answered ${String(status)}`);
+    super(problem.detail ?? problem.title ?? `the API responded with ${String(status)}`);
     this.name = 'ApiProblem';
   }
 }
@@ -47,11 +47,11 @@ interface AnyInput {
   signal?: AbortSignal;
 }
 
-type Call = <N extends Name>(name: N, input: Input<N>) => Promise<Answer<N>>;
+type Call = <N extends Name>(name: N, input: Input<N>) => Promise<ApiResponse<N>>;
 
 /** @returns a function that throws ApiProblem if the API refuses, and the error of `fetch` if it is unreachable */
 export function createClient({ base, token }: ClientOptions): Call {
-  return async <N extends Name>(name: N, input: Input<N>): Promise<Answer<N>> => {
+  return async <N extends Name>(name: N, input: Input<N>): Promise<ApiResponse<N>> => {
     const given: AnyInput = input;
     const [method = '', path = ''] = name.split(' ');
     const response = await fetch(urlOf(base + path, given), {
@@ -66,7 +66,7 @@ export function createClient({ base, token }: ClientOptions): Call {
     });
     const data = jsonOf(await response.text());
     if (!response.ok) throw new ApiProblem(response.status, data ?? {});
-    return { data: data as Operations[N]['answer'], etag: response.headers.get('etag') ?? undefined };
+    return { data: data as Operations[N]['response'], etag: response.headers.get('etag') ?? undefined };
   };
 }
 

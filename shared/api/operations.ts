@@ -96,7 +96,7 @@ export type Operations = {
   [Id in OperationId]: {
     query: Sent<Schema<Id, 'query'>>;
     body: Sent<Schema<Id, 'body'>>;
-    answer: Table[Id]['ok'] extends readonly [number, infer Name extends ResponseName] ? Responses[Name] : undefined;
+    response: Table[Id]['ok'] extends readonly [number, infer Name extends ResponseName] ? Responses[Name] : undefined;
   };
 };
 

@@ -205,7 +205,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   );
   const shown = (await done('deliveries', 'show', String(found[0]!.id))).out;
   expect(shown).toMatch(
-    /status +dead \(rejected\)[^]*410[^]*answer to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
+    /status +dead \(rejected\)[^]*410[^]*response to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
   );
   production.on('/hook', {});
   await done('replay', 'one', String(found[0]!.id));

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { type Members as Answer } from '../../../shared/api/operations';
+import { type Members as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { FilterBar, type Filters, Pager, TextFilter } from '../ui/filters';
 import { Section, Table, Unread, When } from '../ui/ui';
@@ -43,7 +43,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
   );
 }
 
-function said({ data, next }: Answer, user: string): string {
+function said({ data, next }: Response, user: string): string {
   if (user !== '') return data.length === 0 ? `${user} is not a member.` : `${user} is a member.`;
   if (data.length > 0) return 'As sent to receivers.';
   return next === null ? 'No members.' : 'No members found so far. Continue with the next page.';

@@ -60,8 +60,8 @@ function TryView({ of: url }: { of: Try }) {
       )}
       {url.response && (
         <details>
-          <summary>Answer</summary>
-          <Code label="answer" text={`${headerLines(url.response.headers)}\n\n${url.response.body}`} />
+          <summary>Response</summary>
+          <Code label="response" text={`${headerLines(url.response.headers)}\n\n${url.response.body}`} />
           {url.response.truncated && <Text size="sm">The response was truncated.</Text>}
         </details>
       )}

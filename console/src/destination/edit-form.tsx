@@ -15,7 +15,7 @@ import { WebhooksEditor } from './webhooks-editor';
 interface Props {
   destination: Destination;
   etag: string;
-  onSaved: (answer: Read) => void;
+  onSaved: (response: Read) => void;
   disabled: boolean;
 }
 

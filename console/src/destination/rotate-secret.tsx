@@ -6,7 +6,7 @@ import { Code, Failure, When } from '../ui/ui';
 
 interface Props<T> {
   etag: string;
-  onRotated: (answer: { data: T; etag: string | undefined }) => void;
+  onRotated: (response: { data: T; etag: string | undefined }) => void;
 }
 
 /** Rotates the secret of a destination. */

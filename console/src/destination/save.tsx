@@ -51,7 +51,7 @@ export function useSaving<T, P>(change: Change<P>, read: () => Promise<Read<T>>)
   };
 }
 
-export function useSaveDestination(id: string, onSaved: (answer: Read) => void): Saving<Destination, Patch> {
+export function useSaveDestination(id: string, onSaved: (response: Read) => void): Saving<Destination, Patch> {
   const change = useChange('PATCH /destinations/{id}', { onDone: onSaved });
   return useSaving({ ...change, mutate: (input, on) => change.mutate({ ...input, id }, on) }, () =>
     call('GET /destinations/{id}', { id }),

@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type Answer, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
+import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
 /** The control API for pages: cached reads, and changes that refresh them. */
@@ -23,7 +23,7 @@ type ChangeName = Exclude<Name, GetName>;
 
 interface ReadOptions<N extends Name> {
   /** repeats after this many ms, or after an interval that depends on the last response */
-  every?: number | ((last: Answer<N>['data'] | undefined) => number | false);
+  every?: number | ((last: ApiResponse<N>['data'] | undefined) => number | false);
   enabled?: boolean;
   /** shows the last response until the next one arrives, for lists whose filters or time range change */
   keep?: boolean;
@@ -32,7 +32,7 @@ interface ReadOptions<N extends Name> {
 /** Reads once. The key is the operation and its input, so that a change can name the reads that it makes stale. */
 export function useRead<N extends GetName>(name: N, input: Input<N>, options: ReadOptions<N> = {}) {
   const { every } = options;
-  return useQuery<Answer<N>>({
+  return useQuery<ApiResponse<N>>({
     queryKey: [name, input],
     queryFn: ({ signal }) => call(name, { ...input, signal }),
     refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data?.data) : (every ?? false)),
@@ -44,10 +44,10 @@ export function useRead<N extends GetName>(name: N, input: Input<N>, options: Re
 /** Makes one change. On success all reads are repeated, because many pages show its effects. */
 export function useChange<N extends ChangeName>(
   name: N,
-  { onDone, refresh = true }: { onDone?: (answer: Answer<N>) => void; refresh?: boolean } = {},
+  { onDone, refresh = true }: { onDone?: (response: ApiResponse<N>) => void; refresh?: boolean } = {},
 ) {
   const queries = useQueryClient();
-  return useMutation<Answer<N>, Error, Input<N>>({
+  return useMutation<ApiResponse<N>, Error, Input<N>>({
     mutationFn: (input) => call(name, input),
     onSuccess: (answer, input) => {
       // Stores the response of a change immediately, so that the next change has the new version. Never for a

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { type Alerts as Answer } from '../../../shared/api/operations';
+import { type Alerts as Response } from '../../../shared/api/operations';
 import { AlertsForm } from '../alerts/alerts-form';
 import { RotateAlertsSecret } from '../destination/rotate-secret';
 import { type Read } from '../destination/save';
@@ -30,14 +30,14 @@ export function Alerts() {
   );
 }
 
-function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
+function Loaded({ alerts, etag }: { alerts: Response; etag: string }) {
   const mayRotate = useMay('POST /alerts/rotate-secret');
   const mayTest = useMay('POST /alerts/test');
   // Same as for a destination: the form keeps its initial version.
   const [begun, setBegun] = useState({ alerts, etag, times: 0 });
-  const restart = ({ data, etag: tag = '' }: Read<Answer>) =>
+  const restart = ({ data, etag: tag = '' }: Read<Response>) =>
     setBegun(({ times }) => ({ alerts: data, etag: tag, times: times + 1 }));
-  const beside = ({ data, etag: tag = '' }: Read<Answer>) =>
+  const beside = ({ data, etag: tag = '' }: Read<Response>) =>
     setBegun((before) =>
       data.version === before.alerts.version + 1 ? { ...before, alerts: data, etag: tag } : before,
     );
@@ -60,7 +60,7 @@ function Loaded({ alerts, etag }: { alerts: Answer; etag: string }) {
   );
 }
 
-function Sample({ alerts }: { alerts: Answer }) {
+function Sample({ alerts }: { alerts: Response }) {
   const send = useChange('POST /alerts/test', { refresh: false });
   return (
     <Stack>

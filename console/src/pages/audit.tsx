@@ -1,5 +1,5 @@
 import { AUDIT_KINDS } from '../../../shared/api/operation';
-import { type Audit as Answer } from '../../../shared/api/operations';
+import { type Audit as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { placeOf } from '../lib/labels';
@@ -50,7 +50,7 @@ function ByFilter({ filters }: { filters: Filters }) {
   return <SelectFilter filters={filters} name="by" label="Who" options={options} />;
 }
 
-type Change = Answer['data'][number];
+type Change = Response['data'][number];
 
 /** Returns the page that shows the entry now. */
 function pageOf({ action, kind, entry }: Change): string | undefined {

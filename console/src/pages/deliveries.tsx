@@ -1,5 +1,5 @@
 import { Text, TextInput } from '@mantine/core';
-import { type Deliveries as Answer } from '../../../shared/api/operations';
+import { type Deliveries as Response } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
 import { useNames, useRead } from '../lib/api';
 import { isoOfLocal, localOfIso, reasonInWords, TYPES } from '../lib/labels';
@@ -45,7 +45,7 @@ function TimeFilter({ filters, name, label }: Named) {
   );
 }
 
-function List({ deliveries, filtered }: { deliveries: Answer['data']; filtered: boolean }) {
+function List({ deliveries, filtered }: { deliveries: Response['data']; filtered: boolean }) {
   const names = useNames('destinations');
   if (deliveries.length === 0) {
     return (

@@ -1,5 +1,5 @@
 import { NativeSelect, Stack, Text } from '@mantine/core';
-import { type Calls, type Overview as Answer } from '../../../shared/api/operations';
+import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
@@ -51,7 +51,7 @@ export function Overview() {
 }
 
 interface Props {
-  overview: Answer;
+  overview: Response;
   calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
   only: string;
 }
@@ -76,7 +76,7 @@ function Loaded({ overview, calls, only }: Props) {
   );
 }
 
-type Row = Answer['data'][number];
+type Row = Response['data'][number];
 
 function Figures({ of: rows }: { of: Row[] }) {
   const sum = (of: (row: Row) => number) => count(rows.reduce((total, row) => total + of(row), 0));

@@ -22,7 +22,7 @@ export interface Access {
   identities: Identities;
   sessions: Pick<Sessions, 'begin' | 'read' | 'end'>;
   uses: Pick<TokenUses, 'note'>;
-  refusals: Pick<Refusals, 'answerTo'>;
+  refusals: Pick<Refusals, 'responseTo'>;
 }
 
 /** @throws Problem `unauthorized` */

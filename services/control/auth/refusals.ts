@@ -44,20 +44,20 @@ export class Refusals {
    * @param token id of the request's token, if known
    * @returns the error to respond with: the same, or `rate_limited` if the address had too many
    */
-  answerTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
+  responseTo(error: unknown, req: Request, about: { operation: string; token: string | undefined }): unknown {
     const given = statusOf(error);
     const isLimited = given === 401 || (about.token === undefined && COUNTED.has(given));
     if (!isLimited && !LOGGED.has(given)) return error;
     const { clientAddress, log } = this.options;
     const address = clientAddress(req.socket.remoteAddress, req.get('x-forwarded-for'));
-    const answer = isLimited ? this.#limited(address, error) : error;
-    const status = statusOf(answer);
-    if (!LOGGED.has(status)) return answer;
+    const response = isLimited ? this.#limited(address, error) : error;
+    const status = statusOf(response);
+    if (!LOGGED.has(status)) return response;
     // A failed login gets its own line beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
     const mayLog = about.token === undefined ? this.#mayLogStranger : this.#mayLogKnown;
     if (mayLog(`${status} ${kind} ${addressKey(address)}`)) log.warn({ ...about, status, address }, 'request.refused');
-    return answer;
+    return response;
   }
 
   #limited(address: string, refusal: unknown): unknown {

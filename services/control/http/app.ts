@@ -17,7 +17,7 @@ import { tokenHandlers } from '../tokens/routes';
 import { consoleRoutes } from './console-routes';
 import { type Handlers, type HandlersOf, mount } from './mount';
 import { openApi } from './openapi';
-import { answerProblems, noSuchPath } from './problem';
+import { respondToErrors, noSuchPath } from './problem';
 
 /** The control API as an Express app. It uses no port and no environment. */
 
@@ -35,7 +35,7 @@ export function createApp(deps: ControlContext, access: Access, consoleFolder?: 
   app.use((req) => {
     throw noSuchPath(req);
   });
-  app.use(answerProblems(deps.log));
+  app.use(respondToErrors(deps.log));
   return app;
 }
 

@@ -110,8 +110,8 @@ export interface Call<Id extends OperationId = OperationId> {
 }
 
 /** Returns the body of the response; undefined for an operation without one, and for a stream. */
-type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Id> | Promise<Answer<Id>>;
-type Answer<Id extends OperationId> = Id extends StreamId ? undefined : Operations[Id]['answer'];
+type Handler<Id extends OperationId> = (call: Call<Id>) => ResponseOf<Id> | Promise<ResponseOf<Id>>;
+type ResponseOf<Id extends OperationId> = Id extends StreamId ? undefined : Operations[Id]['response'];
 
 /** One handler for each operation: a missing one does not compile. */
 export type Handlers = { [Id in OperationId]: Handler<Id> };
@@ -136,7 +136,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
       await serve(operation, found.id, { req, res });
     } catch (error) {
       const token = credentialsOf(access, req)?.actor.id;
-      throw access.refusals.answerTo(error, req, { operation, token });
+      throw access.refusals.responseTo(error, req, { operation, token });
     }
   };
 

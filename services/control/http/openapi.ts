@@ -38,7 +38,7 @@ export function openApi() {
 function operationObject(id: OperationId, path: string): object {
   const { summary, ok, role, adminFields, body, conditional, query, stream, lines } = operationOf(id);
   const rights = rightsFor(id);
-  const [status, answer] = ok;
+  const [status, response] = ok;
   const parameters = [
     ...(path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
     ...(conditional ? [{ name: 'If-Match', in: 'header', schema: { type: 'string' } }] : []),
@@ -54,8 +54,8 @@ function operationObject(id: OperationId, path: string): object {
     ...(body && { requestBody: { content: { 'application/json': { schema: jsonSchema(body) } } } }),
     ...(lines && { requestBody: { content: { 'application/x-ndjson': { schema: { type: 'string' } } } } }),
     responses: {
-      [status]: answer
-        ? content(summary, answer, stream ? 'text/event-stream' : 'application/json')
+      [status]: response
+        ? content(summary, response, stream ? 'text/event-stream' : 'application/json')
         : { description: summary },
       default: { $ref: '#/components/responses/Problem' },
     },
@@ -76,8 +76,8 @@ function queryParameters(query: z.ZodObject): object[] {
   });
 }
 
-function content(description: string, answer: ResponseName, type: string): object {
-  return { description, content: { [type]: { schema: { $ref: `#/components/schemas/${answer}` } } } };
+function content(description: string, response: ResponseName, type: string): object {
+  return { description, content: { [type]: { schema: { $ref: `#/components/schemas/${response}` } } } };
 }
 
 function jsonSchema(schema: z.ZodType): object {

@@ -81,7 +81,7 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Pr
 }
 
 /** The last handler of an app: turns every error into a problem, and logs unexpected ones. */
-export function answerProblems(log: Log): ErrorRequestHandler {
+export function respondToErrors(log: Log): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) {
       next(error);

@@ -139,7 +139,7 @@ export async function readJson(req: Request, res: Response, isOpen: boolean): Pr
   return body;
 }
 
-/** Names the limits of an open operation: `answerProblems` names the limits of bodies up to 1 MB. */
+/** Names the limits of an open operation: `respondToErrors` names the limits of bodies up to 1 MB. */
 function problemOfOpen(error: unknown): Problem | undefined {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) return new Problem('too_large', `The body is larger than ${MAX_OPEN_KB} KB`);

@@ -113,7 +113,7 @@ describe('many addresses', () => {
     const req = { socket: {}, get: () => undefined } as unknown as Request;
     const from = (of: string, token?: string) => {
       address = of;
-      refusals.answerTo(new Problem(token ? 'forbidden' : 'unauthorized', 'No'), req, { operation: 'GET /x', token });
+      refusals.responseTo(new Problem(token ? 'forbidden' : 'unauthorized', 'No'), req, { operation: 'GET /x', token });
     };
     return { logged, from };
   };
