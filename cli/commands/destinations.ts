@@ -6,6 +6,7 @@ import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls }
 import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
 import { addDelete, addList, addShow } from '../resource';
+import { DELIVERY_EDITS, deliveryFieldsOf, deliveryLines, type DeliveryOptions } from './delivery-options';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
 
@@ -30,7 +31,8 @@ const LIMITS: Fields<Change> = {
   },
 };
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
-const EDITS = [...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS)];
+const EDITS = [...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS), ...DELIVERY_EDITS];
+type EditOptions = WebhookOptions & DeliveryOptions;
 
 export function addDestinations(program: Group): void {
   const destinations = program.group('destinations', 'Destinations: list, create, edit, test, rotate');
@@ -54,7 +56,7 @@ export function addDestinations(program: Group): void {
 }
 
 function addChanges(destinations: Group): void {
-  destinations.leaf<WebhookOptions & { enable?: boolean }>(
+  destinations.leaf<EditOptions & { enable?: boolean }>(
     'create <name>',
     {
       summary: 'Create a destination, disabled unless --enable is given',
@@ -68,7 +70,7 @@ function addChanges(destinations: Group): void {
       show(session, (await session.api().call('POST /destinations', { body })).data);
     },
   );
-  destinations.leaf<WebhookOptions>(
+  destinations.leaf<EditOptions>(
     'edit <destination>',
     {
       summary: 'Change only the given settings',
@@ -96,11 +98,12 @@ function addChanges(destinations: Group): void {
 }
 
 /** @throws CliError */
-async function fieldsOf(session: Session, options: WebhookOptions, before?: Destination): Promise<Change> {
+async function fieldsOf(session: Session, options: EditOptions, before?: Destination): Promise<Change> {
   return {
     ...(await readFields(session, options, SOURCES)),
     ...(await webhookFieldsOf(session, options, before)),
     ...(await readFields(session, options, LIMITS)),
+    ...(await deliveryFieldsOf(session, options)),
   };
 }
 
@@ -151,6 +154,7 @@ function show({ print }: Session, destination: Destination): void {
     ['types', types?.join(' ') ?? 'all'],
     ['filter', filter ?? undefined],
     ['a second', maxPerSecond ?? 'no limit'],
+    ...deliveryLines(destination),
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
   ]);

@@ -3,6 +3,7 @@ import { type Audience, type ComputedTrait, type Destination, type Source } from
 import { TRUSTS } from '../../shared/model/config';
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { CliError } from '../process-context';
+import { deliveryOptions, deliveryOptionsToFile } from './delivery-options';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
@@ -28,6 +29,7 @@ const destination = z.strictObject({
   maxPerSecond: z.number().nullable().default(null),
   shards: z.number().optional(),
   switchOffAfter: z.string().nullable().default(null),
+  ...deliveryOptions,
 });
 const file = z.strictObject({
   waypost: z.literal(FORMAT),
@@ -57,6 +59,8 @@ const secretsFile = z.record(
   z.string(),
   z.strictObject({
     sharedSecret: z.string().min(1).optional(),
+    /** with its login */
+    proxy: z.string().min(1).optional(),
     headers: z.record(z.string(), z.string()).default({}),
   }),
 );
@@ -103,6 +107,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
       ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
       ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
       switchOffAfter: one.switchOffAfter,
+      ...deliveryOptionsToFile(one),
     })),
     audiences: audiences.map((one) => audienceToFile(one, names)),
     traits: traits.map((one) => traitToFile(one, names)),

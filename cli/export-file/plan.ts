@@ -1,6 +1,14 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { type DefinitionStep, planAudience, planTrait } from './definitions';
 import {
+  deliveryOptionsBody,
+  deliveryOptionsPatch,
+  lacksLogin,
+  movesProxy,
+  proxyWanted,
+  sameOptions,
+} from './delivery-options';
+import {
   type FileDestination,
   HIDDEN,
   namesOf,
@@ -98,8 +106,10 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
   const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
   const missing: string[] = [];
-  const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, around, missing));
+  const proxy = proxyWanted(wanted, secrets?.proxy);
+  const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, { ...around, proxy }, missing));
   if (wanted.sharedSecret === HIDDEN && !secrets?.sharedSecret && !same?.hasSharedSecret) missing.push('sharedSecret');
+  if (lacksLogin(proxy, same)) missing.push('proxy');
   if (missing.length > 0 && !without) {
     faults.push(
       `"${name}" needs ${missing.join(', ')}. Give it with --secrets-file, or use --without-secrets to create it disabled and without secrets.`,
@@ -115,7 +125,8 @@ function planDestination(wanted: FileDestination, around: Around): Step {
   if (same) {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
       return { kind: 'destination', act: 'keep', name };
-    const body = { ...common, types, filter, maxPerSecond, switchOffAfter };
+    const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
+    const body = { ...common, types, filter, maxPerSecond, switchOffAfter, ...options };
     const telling = same.sources.filter((id) => !around.present.sources.some((source) => source.id === id));
     return { kind: 'destination', act: 'change', name, id: same.id, sources, telling, body };
   }
@@ -125,16 +136,18 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     ...(filter !== null && { filter }),
     ...(maxPerSecond !== null && { maxPerSecond }),
     ...(switchOffAfter !== null && { switchOffAfter }),
+    ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
 }
 
 function withValues(
   { url, headers }: FileDestination['webhooks'][number],
-  { same, secrets }: Around,
+  { same, secrets, proxy }: Around & { proxy: string | null | undefined },
   missing: string[],
 ): Webhook {
-  const stored = same?.webhooks.find((webhook) => webhook.url === url)?.headers ?? {};
+  const isMoved = same !== undefined && movesProxy(proxy, same);
+  const stored = (!isMoved && same?.webhooks.find((webhook) => webhook.url === url)?.headers) || {};
   const values: NonNullable<Webhook['headers']> = {};
   for (const [name, value] of Object.entries(headers)) {
     const given = value === HIDDEN ? secrets?.headers[name] : value;
@@ -154,12 +167,15 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.flatMap((id) => names.get(id) ?? []).sort(),
     webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+    ...sameOptions(wanted, same),
   };
   const { enabled, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
     ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, shards },
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+    ...(wanted.retry !== undefined && { retry: wanted.retry }),
+    ...(wanted.proxy !== undefined && { proxy: wanted.proxy }),
   };
   // A value in the clear may differ from the stored one.
   const hasValues = wanted.webhooks.some(({ headers }) => Object.values(headers).some((value) => value !== HIDDEN));

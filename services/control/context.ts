@@ -35,6 +35,8 @@ export interface ControlContext {
   members: Pick<MemberPages, 'page' | 'find'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   producer: Pick<BatchProducer, 'send'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;

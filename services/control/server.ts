@@ -92,7 +92,7 @@ export async function startControl(
   formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
-  const about = { windowMs, ingest };
+  const about = { windowMs, tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
   const deps = { ...backend, uses: access.uses, encryptor, history, replays, formats, kafka, log, now, ...about };
   const app = createApp(deps, access);

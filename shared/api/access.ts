@@ -69,7 +69,7 @@ export const ACCESS = {
   'GET /destinations': reader,
   'POST /destinations': admin,
   'GET /destinations/{id}': reader,
-  'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret'] },
+  'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'proxy'] },
   'DELETE /destinations/{id}': admin,
   'POST /destinations/{id}/rotate-secret': admin,
   'POST /destinations/{id}/test': operator,

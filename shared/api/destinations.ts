@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CALL_TYPES, type Json, MESSAGE_TYPES } from '../model/message';
+import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { testAttempt } from './deliveries';
 import { changed, list, name, pageParameters, patchOf, switchOffAfter } from './fields';
 import { type OperationsOf } from './operation';
@@ -43,6 +44,8 @@ export const destinationBody = z.strictObject({
   switchOffAfter: switchOffAfter.optional().meta({
     description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
   }),
+  retry: retryBody.optional(),
+  proxy: proxyBody.optional(),
 });
 
 const text = z.string().min(1).max(200);
@@ -73,6 +76,8 @@ const destination = z.strictObject({
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
   switchOffAfter: z.string().nullable(),
+  retry: retryResponse.nullable(),
+  proxy: z.string().nullable(),
   ...changed,
 });
 

@@ -1,5 +1,6 @@
 import { type Audience, type ComputedTrait } from './audience-definition';
 import { type MessageType } from './message';
+import { type RetryPlan } from './retry-plan';
 
 /**
  * The entries of `config`: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of
@@ -78,6 +79,14 @@ export interface EncryptedSecrets {
   switchAt?: number;
 }
 
+/** The egress proxy of a destination. */
+export interface StoredProxy {
+  /** scheme, host and port, or `none`: not a secret */
+  address: string;
+  /** `user:password`; absent: no login */
+  userInfo?: Encrypted;
+}
+
 export interface Destination {
   id: string;
   name: string;
@@ -99,6 +108,10 @@ export interface Destination {
   shards?: number;
   /** ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings say */
   switchOffAfterMs?: number;
+  /** absent: as the settings say */
+  retry?: RetryPlan;
+  /** absent: as WAYPOST_EGRESS_PROXY says */
+  proxy?: StoredProxy;
   /** only of Waypost's own destination (ALERTS_ID) */
   alerts?: AlertSettings;
   createdAt: string;

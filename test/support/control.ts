@@ -32,6 +32,7 @@ export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
 export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
 
 export const WINDOW_MS = 4 * 3_600_000;
+const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
 
 export interface ControlUnderTest {
   app: Express;
@@ -114,6 +115,7 @@ export async function controlUnderTest(
     previews,
     members,
     windowMs: WINDOW_MS,
+    tiersMs: TIERS_MS,
     producer,
     kafka,
     ingest: { url: null, port: 8080 },

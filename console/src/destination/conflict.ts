@@ -17,6 +17,8 @@ export const DESTINATION_FIELDS = {
   maxPerSecond: 'Requests per second',
   shards: 'Shards',
   switchOffAfter: 'Switched off after',
+  retry: 'Retry plan',
+  proxy: 'Proxy',
   enabled: 'Switched on',
   paused: 'Paused',
   hasSharedSecret: 'Secret',
@@ -56,6 +58,8 @@ const UNSET: FieldNames = {
   filter: 'none',
   maxPerSecond: 'no limit',
   switchOffAfter: 'not set',
+  retry: 'as the settings say',
+  proxy: 'as the settings say',
 };
 
 export interface Difference {

@@ -86,7 +86,7 @@ export function alertsView(
   { encryptor, now }: Pick<AlertsMaking, 'encryptor' | 'now'>,
   seesSecrets: boolean,
 ) {
-  const making = { encryptor, now, sourceExists: () => true };
+  const making = { encryptor, now, sourceExists: () => true, tiersMs: [] };
   const { enabled, webhooks, hasSharedSecret, secretRotation, version, createdAt, updatedAt } = destinationView(
     entry,
     making,

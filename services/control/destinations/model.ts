@@ -11,7 +11,17 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
-import { openWebhooks, sealWebhooks, webhookErrors } from './webhooks';
+import {
+  changesProxy,
+  planFields,
+  planOf,
+  planView,
+  proxyErrors,
+  proxyView,
+  retryErrors,
+  sealProxy,
+} from './delivery-options';
+import { openWebhooks, proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
 
 /**
  * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
@@ -24,6 +34,8 @@ export interface Making {
   encryptor: Encryptor;
   newWebhookId: () => string;
   sourceExists: (id: string) => boolean;
+  /** WAYPOST_RETRY_DELAYS */
+  tiersMs: readonly number[];
 }
 
 const filter = z.string().superRefine((text, ctx) => {
@@ -40,7 +52,7 @@ type Fields = z.output<typeof withoutWebhooks>;
 export function createDestination(body: unknown, making: Making): Destination {
   // As in a patch, null means absent.
   const given = mergePatch({}, (body ?? {}) as Json);
-  const errors = [...sourceErrors(given, making), ...webhookErrors(given, [])];
+  const errors = [...sourceErrors(given, making), ...webhookErrors(given, []), ...optionErrors(given, {}, making)];
   const fields = parseBody(destinationFields, given, errors);
   return assemble(fields, undefined, making);
 }
@@ -48,8 +60,14 @@ export function createDestination(body: unknown, making: Making): Destination {
 /** @throws Problem `invalid_fields` */
 export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
   const merged = mergePatch(patchable(before, making), patch);
-  const errors = [...sourceErrors(merged, making), ...webhookErrors(merged, openWebhooks(before, making.encryptor))];
-  const fields = parseBody(has(patch, 'webhooks') ? destinationFields : withoutWebhooks, merged, errors);
+  const [setsWebhooks, proxyChanges] = [has(patch, 'webhooks'), changesProxy(merged, before)];
+  const errors = [
+    ...sourceErrors(merged, making),
+    ...webhookErrors(merged, openWebhooks(before, making.encryptor), proxyChanges),
+    ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
+    ...optionErrors(merged, before, making),
+  ];
+  const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
   if (has(patch, 'sharedSecret') && fields.sharedSecret === undefined) delete after.secrets;
   return after;
@@ -63,8 +81,18 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
   const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
   const sources = destination.sources.filter(sourceExists);
   const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
-  const fields = { name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter };
+  const retry = planFields(destination.retry);
+  const proxy = proxyView(destination.proxy) ?? undefined;
+  const fields = {
+    ...{ name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter },
+    ...{ retry, proxy },
+  };
   return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
+}
+
+/** Returns the errors in the retry plan and the proxy that the schema does not find. */
+function optionErrors(body: Json, before: Pick<Destination, 'proxy'>, { tiersMs }: Making): FieldError[] {
+  return [...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
 }
 
 function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
@@ -81,6 +109,8 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
       : { current: encryptor.encrypt(fields.sharedSecret, id) };
   const stored = before ? openWebhooks(before, encryptor) : [];
   const sealing = { ownerId: id, encryptor, newId: making.newWebhookId };
+  const retry = planOf(fields.retry);
+  const proxy = sealProxy(fields.proxy, before?.proxy, sealing);
   return {
     id,
     name: fields.name,
@@ -95,6 +125,8 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
     ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
+    ...(retry && { retry }),
+    ...(proxy && { proxy }),
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
   };
@@ -120,7 +152,7 @@ function has(value: Json, key: string): value is JsonObject {
  */
 export function destinationView(
   { version, data }: Entry<Destination>,
-  { encryptor, sourceExists, now }: Pick<Making, 'encryptor' | 'sourceExists' | 'now'>,
+  { encryptor, sourceExists, now, tiersMs }: Pick<Making, 'encryptor' | 'sourceExists' | 'now' | 'tiersMs'>,
   seesSecrets: boolean,
 ) {
   const secrets = secretsNow(data.secrets, now);
@@ -147,6 +179,8 @@ export function destinationView(
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
     switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
+    retry: planView(data.retry, tiersMs),
+    proxy: proxyView(data.proxy),
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,

@@ -76,7 +76,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined 
   return { entry, generated };
 }
 
-function making({ encryptor, config, now }: ControlContext, id: string): Making {
+function making({ encryptor, config, now, tiersMs }: ControlContext, id: string): Making {
   const time = now();
   return {
     id,
@@ -84,6 +84,7 @@ function making({ encryptor, config, now }: ControlContext, id: string): Making 
     encryptor,
     newWebhookId: () => newId('whk', time),
     sourceExists: (source) => config.source(source) !== undefined,
+    tiersMs,
   };
 }
 

@@ -39,14 +39,17 @@ const outline = z.object({
 });
 type Outline = z.output<typeof outline>['webhooks'][number];
 
-/** Returns the errors in ids and kept values of `body.webhooks`, in addition to the errors of the schema. */
-export function webhookErrors(body: unknown, stored: readonly StoredWebhook[]): FieldError[] {
+/**
+ * Returns the errors in ids and kept values of `body.webhooks`, in addition to the errors of the schema.
+ * @param proxyChanges true if the body sets another proxy, which would see the kept values on their way
+ */
+export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], proxyChanges = false): FieldError[] {
   const read = outline.safeParse(body);
   const given = read.success ? read.data.webhooks : [];
   const matches = matchStored(given, stored);
   return given.flatMap((item, i) => {
     const match = matches[i];
-    const errors = keepErrors(item, match).map(([header, detail]) => ({
+    const errors = keepErrors(item, match, proxyChanges).map(([header, detail]) => ({
       pointer: pointer(['webhooks', i, 'headers', header]),
       detail,
     }));
@@ -76,12 +79,29 @@ function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]
   });
 }
 
-function keepErrors(item: Outline, match: StoredWebhook | undefined): [header: string, detail: string][] {
+/** Returns the errors of a change of the proxy that leaves the stored webhooks, with their secrets, as they are. */
+export function proxyChangeErrors(stored: readonly EncryptedWebhook[]): FieldError[] {
+  if (!stored.some(hasSecrets)) return [];
+  const detail = 'cannot change while stored values are kept. Send `webhooks` with the values of their headers too';
+  return [{ pointer: pointer(['proxy']), detail }];
+}
+
+/** Returns whether a stored webhook has values that are sent to its origin and that reads do not show. */
+function hasSecrets({ headers }: EncryptedWebhook): boolean {
+  return Object.keys(headers).length > 0;
+}
+
+function keepErrors(
+  item: Outline,
+  match: StoredWebhook | undefined,
+  proxyChanges: boolean,
+): [header: string, detail: string][] {
   const kept = Object.entries(item.headers).filter(([, value]) => isKeepValue(value));
   return kept.flatMap(([header]): [string, string][] => {
     if (!match || storedHeader(match, header) === undefined) {
       return [[header, 'has no stored value to keep. Send the value']];
     }
+    if (proxyChanges) return [[header, 'cannot be kept, because the proxy changes. Send the value']];
     // The schema reports a text that is not a URL.
     if (item.url !== undefined && URL.canParse(item.url) && new URL(item.url).origin !== match.sealed.origin) {
       return [[header, 'cannot be kept, because the origin of the URL changes. Send the value']];

@@ -24,6 +24,8 @@ const HOOK: Destination = {
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
   switchOffAfter: '5d',
   filter: 'event != "Ping"',
+  retry: { delays: ['30s'], effectiveDelays: ['30s'], window: null, timeout: '10s', on: [404] },
+  proxy: 'http://***@proxy.example:3128',
 };
 const status = {
   phase: 'live',
@@ -52,7 +54,12 @@ const SPENT: ComputedTrait = {
 const HERE = { sources: [SITE], destinations: [HOOK], audiences: [PROS], traits: [SPENT] };
 const NOWHERE = { sources: [], destinations: [], audiences: [], traits: [] };
 const FILE = toFile(HERE, new Date(0));
-const SECRETS = { Hook: { sharedSecret: 'its secret', headers: { Authorization: 'Bearer its token' } } };
+const SECRETS = {
+  Hook: {
+    ...{ sharedSecret: 'its secret', proxy: 'http://me:its-password@proxy.example:3128' },
+    headers: { Authorization: 'Bearer its token' },
+  },
+};
 
 test('an export contains no ids, secrets or write keys, and is parsed to the same content', () => {
   expect(FILE.destinations[0]).toMatchObject({
@@ -93,7 +100,7 @@ test('an import into the same system changes nothing', () => {
 test('an import into another system without the secrets names each missing one', () => {
   const { faults } = planImport(FILE, NOWHERE, {}, false);
   expect(faults).toEqual([
-    expect.stringContaining('"Hook" needs header Authorization of https://example.com, sharedSecret'),
+    expect.stringContaining('"Hook" needs header Authorization of https://example.com, sharedSecret, proxy'),
   ]);
 });
 
@@ -120,6 +127,8 @@ test('an import into another system with the secrets creates every entry', () =>
           maxPerSecond: 5,
           switchOffAfter: '5d',
           shards: 4,
+          retry: { delays: ['30s'], timeout: '10s', on: [404] },
+          proxy: 'http://me:its-password@proxy.example:3128',
         },
         webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
         sharedSecret: 'its secret',
@@ -149,6 +158,7 @@ test.each<[string, Partial<Destination>]>([
   ['with a lower rate', { maxPerSecond: 1 }],
   ['that is never switched off', { switchOffAfter: null }],
   ['with another source', { sources: [] }],
+  ['with another retry plan', { retry: null }],
   ['with a second URL', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
 ])('an import changes a destination %s, and keeps its stored header values', (_, here) => {
   const { steps } = planImport(FILE, { ...HERE, destinations: [{ ...HOOK, ...here }] }, {}, false);
@@ -240,4 +250,19 @@ test.each([
   ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name: '],
 ])('the text %s is refused as an export', (text, why) => {
   expect(() => parseFile(text)).toThrow(why);
+});
+
+test('an import of a file without plan and proxy leaves both unchanged', () => {
+  const [{ retry, proxy, ...old }] = FILE.destinations as [(typeof FILE.destinations)[number]];
+  const { steps } = planImport({ ...FILE, destinations: [{ ...old, paused: true }] }, HERE, {}, false);
+  expect(steps[1]).toMatchObject({ act: 'change', body: { paused: true } });
+  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(expect.arrayContaining(['retry']));
+  expect(Object.keys((steps[1] as { body: object }).body)).not.toEqual(expect.arrayContaining(['proxy']));
+});
+
+test('an import through another proxy needs the header values and the login again', () => {
+  const here = { ...HOOK, proxy: 'http://***@other.example:3128' };
+  expect(planImport(FILE, { ...HERE, destinations: [here] }, {}, false).faults).toEqual([
+    expect.stringContaining('"Hook" needs header Authorization of https://example.com, proxy'),
+  ]);
 });

@@ -25,6 +25,8 @@ const STORED: Destination = {
   maxPerSecond: null,
   shards: 4,
   switchOffAfter: null,
+  retry: null,
+  proxy: null,
   version: 3,
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',

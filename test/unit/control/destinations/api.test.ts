@@ -69,6 +69,8 @@ describe('a destination', () => {
       maxPerSecond: null,
       shards: 4,
       switchOffAfter: null,
+      retry: null,
+      proxy: null,
       version: 1,
       createdAt: '2026-01-01T00:00:00.000Z',
       updatedAt: '2026-01-01T00:00:00.000Z',

@@ -1,0 +1,66 @@
+import { type Destination, type Operations } from '../../shared/api/operations';
+import { listOf, type Session, whole } from '../command';
+import { readSecretFile } from '../secret-input';
+
+/** The options for the retry plan and the proxy of a destination. */
+
+type Change = Pick<Operations['PATCH /destinations/{id}']['body'], 'retry' | 'proxy'>;
+type Plan = { [Part in 'delays' | 'window' | 'timeout' | 'on']?: unknown };
+
+export interface DeliveryOptions {
+  retryDelays?: string;
+  retryWindow?: string;
+  retryOn?: string;
+  timeout?: string;
+  proxy?: string;
+  proxyFile?: string;
+}
+
+/** Returns to the value of the settings. */
+const DEFAULT = 'default';
+
+export const DELIVERY_EDITS: [string, string][] = [
+  ['--retry-delays <delays>', `delays between attempts, such as 10s,1m,2h, or ${DEFAULT}`],
+  ['--retry-window <duration>', `time after which deliveries are given up, 1m to 72h, or ${DEFAULT}`],
+  ['--retry-on <statuses>', 'further statuses that are retried, such as 404,409, or none'],
+  ['--timeout <duration>', `time for one request, 1s to 30s, or ${DEFAULT}`],
+  ['--proxy <url>', `egress proxy: http://host:port, socks5://host:port, none or ${DEFAULT}`],
+  ['--proxy-file <file>', 'the same with user:password@ before the host; - for standard input'],
+];
+
+/** @throws CliError */
+export async function deliveryFieldsOf({ world }: Session, options: DeliveryOptions): Promise<Change> {
+  const { retryDelays, retryWindow, retryOn, timeout, proxyFile } = options;
+  const plan: Plan = {
+    ...(retryDelays !== undefined && { delays: retryDelays === DEFAULT ? null : listOf(retryDelays) }),
+    ...(retryWindow !== undefined && { window: orNull(retryWindow) }),
+    ...(timeout !== undefined && { timeout: orNull(timeout) }),
+    ...(retryOn !== undefined && { on: statusesOf(retryOn) }),
+  };
+  const proxy = proxyFile === undefined ? options.proxy : await readSecretFile(world, proxyFile);
+  return {
+    // A merge patch removes the parts that are null, which the type of a creation does not allow.
+    ...(Object.keys(plan).length > 0 && { retry: plan as NonNullable<Change['retry']> }),
+    ...(proxy !== undefined && { proxy: orNull(proxy) }),
+  };
+}
+
+/** Lists plan and proxy for `Printer.thing`. */
+export function deliveryLines({ retry, proxy }: Destination): [string, string | undefined][] {
+  const { delays, effectiveDelays, window, timeout, on } = retry ?? {};
+  return [
+    ['delays', delays && effectiveDelays ? `${delays.join(' ')} (takes ${effectiveDelays.join(' ')})` : undefined],
+    ['window', window ?? undefined],
+    ['timeout', timeout ?? undefined],
+    ['retried too', on?.join(' ')],
+    ['proxy', proxy ?? undefined],
+  ];
+}
+
+function orNull(text: string): string | null {
+  return text === DEFAULT ? null : text;
+}
+
+function statusesOf(text: string): number[] | null {
+  return text === 'none' ? null : listOf(text).map((status) => whole(status, '--retry-on', [300, 599]));
+}

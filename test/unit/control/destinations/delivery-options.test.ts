@@ -1,0 +1,149 @@
+import { createEncryptor } from '../../../../shared/config/encryption';
+import { type Destination } from '../../../../shared/model/config';
+import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
+
+let control: ControlUnderTest;
+beforeEach(async () => {
+  control = await controlUnderTest();
+});
+
+const aBody = (over: object = {}) => ({
+  ...{ name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example.com/in' }] },
+  ...over,
+});
+const post = (over: object = {}) => control.call('post', '/destinations').send(aBody(over));
+const make = async (over: object = {}) => (await post(over)).body;
+const patch = (id: string, body: object) => control.call('patch', `/destinations/${id}`).send(body);
+const pointers = (body: { errors: { pointer: string }[] }) => body.errors.map(({ pointer }) => pointer);
+
+function stored(id: string): Destination {
+  const last = control.memory.compacted('config').find((record) => record.key?.toString() === `destination:${id}`);
+  return JSON.parse(last!.value!.toString()).data as Destination;
+}
+
+describe('a retry plan', () => {
+  const retry = { delays: ['7s', '1m', '45s'], window: '72h', timeout: '30s', on: [404, 409, 404] };
+
+  it('a destination stores its plan and shows the delays that its tiers allow', async () => {
+    const { id, retry: shown } = await make({ retry });
+    expect(shown).toEqual({
+      ...{ delays: ['7s', '1m', '45s'], effectiveDelays: ['10s', '1m', '50s'] },
+      ...{ window: '3d', timeout: '30s', on: [404, 409] },
+    });
+    expect(stored(id).retry).toEqual({
+      ...{ delaysMs: [7_000, 60_000, 45_000], windowMs: 259_200_000, timeoutMs: 30_000, on: [404, 409] },
+    });
+  });
+
+  it('a plan without delays shows the tiers of the installation', async () => {
+    const { retry: shown } = await make({ retry: { timeout: '10s' } });
+    expect(shown).toEqual({
+      ...{ delays: null, effectiveDelays: ['10s', '1m', '5m', '15m', '30m'] },
+      ...{ window: null, timeout: '10s', on: null },
+    });
+  });
+
+  it('PATCH changes parts of a plan, accepts it as it was read, and removes it with null', async () => {
+    const { id } = await make({ retry });
+    const changed = await patch(id, { retry: { timeout: '2s', on: null } });
+    expect(changed.body.retry).toMatchObject({ delays: ['7s', '1m', '45s'], timeout: '2s', on: null });
+    const again = await patch(id, { retry: changed.body.retry, name: 'Other' });
+    expect(again.body.retry).toEqual(changed.body.retry);
+    expect((await patch(id, { name: 'Third' })).body.retry).toEqual(changed.body.retry);
+    expect((await patch(id, { retry: null })).body.retry).toBeNull();
+    expect(stored(id)).not.toHaveProperty('retry');
+  });
+
+  it.each([
+    [{ delays: ['4s', '10s', '4999ms'] }, ['#/retry/delays/0', '#/retry/delays/2']],
+    [{ delays: [] }, ['#/retry/delays']],
+    [{ delays: ['73h'] }, ['#/retry/delays/0']],
+    [{ delays: 'soon' }, ['#/retry/delays']],
+    [{ window: '59s' }, ['#/retry/window']],
+    [{ window: '73h' }, ['#/retry/window']],
+    [{ timeout: '999ms' }, ['#/retry/timeout']],
+    [{ timeout: '31s' }, ['#/retry/timeout']],
+    [{ on: [200, 404, 600] }, ['#/retry/on/0', '#/retry/on/2']],
+    [{ delay: ['10s'] }, ['#/retry/delay']],
+  ])('a plan with %j is refused by field, and nothing is stored', async (bad, expected) => {
+    const answer = await post({ retry: bad });
+    expect([answer.status, pointers(answer.body)]).toEqual([422, expected]);
+    const { id } = await make();
+    expect((await patch(id, { retry: bad })).status).toBe(422);
+    expect(stored(id)).not.toHaveProperty('retry');
+  });
+
+  it('operators may change a plan, and only administrators a proxy', async () => {
+    const { id } = await make();
+    const token = (await control.call('post', '/tokens').send({ name: 'Op', role: 'operator' })).body.token as string;
+    const asOperator = (body: object) =>
+      control.call('patch', `/destinations/${id}`).set('authorization', `Bearer ${token}`).send(body);
+    expect((await asOperator({ retry: { timeout: '9s' } })).status).toBe(200);
+    expect((await asOperator({ proxy: 'none' })).status).toBe(403);
+  });
+});
+
+describe('a proxy', () => {
+  const PROXY = 'http://me:planted-password@proxy.example:3128';
+
+  it('the user info of a proxy is sealed, and shown in no response, log or record', async () => {
+    const { id, proxy } = await make({ proxy: PROXY });
+    expect(proxy).toBe('http://***@proxy.example:3128');
+    const { proxy: sealed } = stored(id);
+    expect(sealed?.address).toBe('http://proxy.example:3128');
+    const open = createEncryptor([SECRET_KEY]).decrypt(sealed!.userInfo!, id);
+    expect(open.text).toBe('me:planted-password');
+    const refused = await patch(id, { proxy: 'http://me:planted-password@proxy.example:3128/path' });
+    const audit = await control.call('get', '/audit');
+    const records = control.memory.records('config').map(({ value, headers }) => [value?.toString(), headers]);
+    const everything = [JSON.stringify(records), control.logged(), refused.text, audit.text].join('\n');
+    expect(everything).not.toContain('planted');
+  });
+
+  it.each(['none', 'socks5://10.0.0.1:1080', 'socks5://u:p%40ss@[::1]:1080', 'http://proxy:8080/'])(
+    'a destination accepts the proxy %s',
+    async (proxy) => expect((await post({ proxy })).status).toBe(201),
+  );
+
+  it.each([
+    'proxy.example:3128',
+    'https://proxy.example:3128',
+    'socks4://proxy.example:1080',
+    'http://proxy.example',
+    'http://proxy.example:0',
+    'http://proxy.example:99999',
+    'http://a:b:c@d:1/x',
+    'http://:p@proxy.example:1',
+    'http://u:%zz@proxy.example:1',
+    'http://u:%0d%0a@proxy.example:1',
+    'http://u%3a:p@proxy.example:1',
+    '',
+  ])('a destination refuses the proxy "%s"', async (proxy) => {
+    const answer = await post({ proxy });
+    expect([answer.status, pointers(answer.body)]).toEqual([422, ['#/proxy']]);
+  });
+
+  it('PATCH keeps the user info with *** only for the same proxy', async () => {
+    const { id } = await make({ proxy: PROXY });
+    const { userInfo } = stored(id).proxy!;
+    expect((await patch(id, { proxy: 'http://***@proxy.example:3128', name: 'A' })).status).toBe(200);
+    expect((await patch(id, { name: 'B' })).status).toBe(200);
+    expect(stored(id).proxy).toEqual({ address: 'http://proxy.example:3128', userInfo });
+    const elsewhere = await patch(id, { proxy: 'http://***@evil.example:3128' });
+    expect([elsewhere.status, pointers(elsewhere.body)]).toEqual([422, ['#/proxy']]);
+    expect((await patch(id, { proxy: null })).body.proxy).toBeNull();
+  });
+
+  it('PATCH keeps stored header values only while the proxy stays the same', async () => {
+    const webhooks = [{ url: 'https://a.example.com/in', headers: { Authorization: 'Bearer x' } }];
+    const { id } = await make({ webhooks });
+    const kept = [{ url: 'https://a.example.com/in', headers: { Authorization: { keep: true } } }];
+    const alone = await patch(id, { proxy: PROXY });
+    expect([alone.status, pointers(alone.body)]).toEqual([422, ['#/proxy']]);
+    const keeping = await patch(id, { proxy: PROXY, webhooks: kept });
+    expect([keeping.status, pointers(keeping.body)]).toEqual([422, ['#/webhooks/0/headers/Authorization']]);
+    expect((await patch(id, { proxy: PROXY, webhooks })).status).toBe(200);
+    expect((await patch(id, { proxy: 'http://other:login@proxy.example:3128', webhooks: kept })).status).toBe(200);
+    expect((await patch(id, { proxy: 'none' })).status).toBe(422);
+  });
+});
