@@ -1,13 +1,15 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { listOf, type Session, whole } from '../command';
+import { CliError } from '../process-context';
 import { readSecretFile } from '../secret-input';
 
-/** The options for the retry plan and the proxy of a destination. */
+/** The options for batches, the retry plan and the proxy of a destination. */
 
-type Change = Pick<Operations['PATCH /destinations/{id}']['body'], 'retry' | 'proxy'>;
+type Change = Pick<Operations['PATCH /destinations/{id}']['body'], 'batch' | 'retry' | 'proxy'>;
 type Plan = { [Part in 'delays' | 'window' | 'timeout' | 'on']?: unknown };
 
 export interface DeliveryOptions {
+  batch?: string;
   retryDelays?: string;
   retryWindow?: string;
   retryOn?: string;
@@ -20,6 +22,7 @@ export interface DeliveryOptions {
 const DEFAULT = 'default';
 
 export const DELIVERY_EDITS: [string, string][] = [
+  ['--batch <limits>', 'events of one request, wait and bytes, such as 50,1s or 50,1s,500000; 0 for single events'],
   ['--retry-delays <delays>', `delays between attempts, such as 10s,1m,2h, or ${DEFAULT}`],
   ['--retry-window <duration>', `time after which deliveries are given up, 1m to 72h, or ${DEFAULT}`],
   ['--retry-on <statuses>', 'further statuses that are retried, such as 404,409, or none'],
@@ -30,7 +33,7 @@ export const DELIVERY_EDITS: [string, string][] = [
 
 /** @throws CliError */
 export async function deliveryFieldsOf({ world }: Session, options: DeliveryOptions): Promise<Change> {
-  const { retryDelays, retryWindow, retryOn, timeout, proxyFile } = options;
+  const { batch, retryDelays, retryWindow, retryOn, timeout, proxyFile } = options;
   const plan: Plan = {
     ...(retryDelays !== undefined && { delays: retryDelays === DEFAULT ? null : listOf(retryDelays) }),
     ...(retryWindow !== undefined && { window: orNull(retryWindow) }),
@@ -39,22 +42,36 @@ export async function deliveryFieldsOf({ world }: Session, options: DeliveryOpti
   };
   const proxy = proxyFile === undefined ? options.proxy : await readSecretFile(world, proxyFile);
   return {
+    ...(batch !== undefined && { batch: batchOf(batch) }),
     // A merge patch removes the parts that are null, which the type of a creation does not allow.
     ...(Object.keys(plan).length > 0 && { retry: plan as NonNullable<Change['retry']> }),
     ...(proxy !== undefined && { proxy: orNull(proxy) }),
   };
 }
 
-/** Lists plan and proxy for `Printer.thing`. */
-export function deliveryLines({ retry, proxy }: Destination): [string, string | undefined][] {
+/** Lists batches, plan and proxy for `Printer.thing`. */
+export function deliveryLines({ batch, retry, proxy }: Destination): [string, string | undefined][] {
   const { delays, effectiveDelays, window, timeout, on } = retry ?? {};
   return [
+    ['batch', batch ? `${batch.maxEvents} events, ${batch.maxBytes} bytes, after ${batch.maxWait}` : undefined],
     ['delays', delays && effectiveDelays ? `${delays.join(' ')} (takes ${effectiveDelays.join(' ')})` : undefined],
     ['window', window ?? undefined],
     ['timeout', timeout ?? undefined],
     ['retried too', on?.join(' ')],
     ['proxy', proxy ?? undefined],
   ];
+}
+
+function batchOf(text: string): Change['batch'] {
+  const [events = '', maxWait, bytes, ...more] = listOf(text);
+  if (more.length > 0) throw new CliError('--batch has three parts at most: events, wait, bytes.');
+  const maxEvents = whole(events, '--batch', [0, 100]);
+  if (maxEvents === 0) return null;
+  return {
+    maxEvents,
+    ...(maxWait !== undefined && { maxWait }),
+    ...(bytes !== undefined && { maxBytes: whole(bytes, '--batch', [1, 5_000_000]) }),
+  };
 }
 
 function orNull(text: string): string | null {

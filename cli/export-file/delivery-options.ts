@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { type Destination, type Operations } from '../../shared/api/operations';
 
 /**
- * The retry plan and the proxy of a destination in an export file. Files of earlier versions lack both: an import leaves
- * them unchanged. The user info of a proxy is `***`, as in the API.
+ * Batches, the retry plan and the proxy of a destination in an export file. Files of earlier versions lack them: an import
+ * leaves them unchanged. The user info of a proxy is `***`, as in the API.
  */
 
 const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null);
 export const deliveryOptions = {
+  batch: z.strictObject({ maxEvents: z.number(), maxBytes: z.number(), maxWait: z.string() }).nullable().optional(),
   retry: z
     .strictObject({
       delays: optional(z.array(z.string())),
@@ -20,14 +21,15 @@ export const deliveryOptions = {
   proxy: z.string().nullable().optional(),
 };
 type DeliveryOptions = { [Name in keyof typeof deliveryOptions]?: z.output<(typeof deliveryOptions)[Name]> };
-type Options = Pick<Destination, 'retry' | 'proxy'>;
-type Change = Pick<Operations['PATCH /destinations/{id}']['body'], 'retry' | 'proxy'>;
-type Creation = Pick<Operations['POST /destinations']['body'], 'retry' | 'proxy'>;
+type Option = 'batch' | 'retry' | 'proxy';
+type Options = Pick<Destination, Option>;
+type Change = Pick<Operations['PATCH /destinations/{id}']['body'], Option>;
+type Creation = Pick<Operations['POST /destinations']['body'], Option>;
 
 const HIDDEN_LOGIN = '://***@';
 
-export function deliveryOptionsToFile({ retry, proxy }: Options) {
-  return { retry: retry && withoutComputed(retry), proxy };
+export function deliveryOptionsToFile({ batch, retry, proxy }: Options) {
+  return { batch, retry: retry && withoutComputed(retry), proxy };
 }
 
 /** @param secret the whole proxy, from the secrets file */
@@ -46,14 +48,19 @@ export function movesProxy(proxy: string | null | undefined, same: Options): boo
 }
 
 /** Returns the fields of a change. A merge patch keeps what it does not name, so absent parts of a plan are null. */
-export function deliveryOptionsPatch({ retry }: DeliveryOptions, proxy: string | null | undefined): Change {
+export function deliveryOptionsPatch({ batch, retry }: DeliveryOptions, proxy: string | null | undefined): Change {
   const plan = retry && (retry as NonNullable<Change['retry']>);
-  return { ...(plan !== undefined && { retry: plan }), ...(proxy !== undefined && { proxy }) };
+  return {
+    ...(batch !== undefined && { batch }),
+    ...(plan !== undefined && { retry: plan }),
+    ...(proxy !== undefined && { proxy }),
+  };
 }
 
-export function deliveryOptionsBody({ retry }: DeliveryOptions, proxy: string | null | undefined): Creation {
+export function deliveryOptionsBody({ batch, retry }: DeliveryOptions, proxy: string | null | undefined): Creation {
   const given = Object.entries(retry ?? {}).filter(([, value]) => value !== null);
   return {
+    ...(batch && { batch }),
     ...(given.length > 0 && { retry: Object.fromEntries(given) }),
     ...(typeof proxy === 'string' && { proxy }),
   };
@@ -61,8 +68,12 @@ export function deliveryOptionsBody({ retry }: DeliveryOptions, proxy: string | 
 
 /** Returns the options here in the form of the file, as far as the file has them. */
 export function sameOptions(wanted: DeliveryOptions, same: Options): DeliveryOptions {
-  const { retry, proxy } = deliveryOptionsToFile(same);
-  return { ...(wanted.retry !== undefined && { retry }), ...(wanted.proxy !== undefined && { proxy }) };
+  const { batch, retry, proxy } = deliveryOptionsToFile(same);
+  return {
+    ...(wanted.batch !== undefined && { batch }),
+    ...(wanted.retry !== undefined && { retry }),
+    ...(wanted.proxy !== undefined && { proxy }),
+  };
 }
 
 function withoutComputed({ delays, window, timeout, on }: NonNullable<Options['retry']>) {

@@ -174,6 +174,7 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, shards },
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+    ...(wanted.batch !== undefined && { batch: wanted.batch }),
     ...(wanted.retry !== undefined && { retry: wanted.retry }),
     ...(wanted.proxy !== undefined && { proxy: wanted.proxy }),
   };

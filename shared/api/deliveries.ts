@@ -39,6 +39,10 @@ const url = z.object({
   resent: z.literal(true).optional().meta({
     description: 'A kept connection broke before a response, and the request was sent again over a new one',
   }),
+  batch: z
+    .object({ id: z.string(), size: z.int(), index: z.int() })
+    .optional()
+    .meta({ description: 'The batch that it was sent in, and its place there' }),
   error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })

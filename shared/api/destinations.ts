@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CALL_TYPES, type Json, MESSAGE_TYPES } from '../model/message';
 import { proxyBody, retryBody, retryResponse } from './delivery-options';
+import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { changed, list, name, pageParameters, patchOf, switchOffAfter } from './fields';
 import { type OperationsOf } from './operation';
@@ -41,6 +42,7 @@ export const destinationBody = z.strictObject({
     .optional()
     .meta({ description: 'Maximum requests per second to each URL. Omit for no limit' }),
   shards: z.int().min(1).max(MAX_SHARDS).optional().meta({ description: 'Number of shards for its users. Default: 4' }),
+  batch: batchBody.optional(),
   switchOffAfter: switchOffAfter.optional().meta({
     description: 'Switch off after failing for this long, such as 5d. 0s: never. Omit to use the value of /alerts',
   }),
@@ -75,6 +77,7 @@ const destination = z.strictObject({
   filter: z.string().nullable(),
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
+  batch: batchView.nullable(),
   switchOffAfter: z.string().nullable(),
   retry: retryResponse.nullable(),
   proxy: z.string().nullable(),

@@ -1,3 +1,4 @@
+import { type BatchPlace } from './batch';
 import { type MessageType } from './message';
 
 /**
@@ -35,6 +36,8 @@ export interface UrlAttempt {
   phases?: Phases | undefined;
   /** a kept connection broke before a response, and the request was sent again over a new one */
   resent?: true | undefined;
+  /** the request that carried it with other deliveries; absent if it was sent alone */
+  batch?: BatchPlace | undefined;
   error?: UrlError;
   response?: { headers: Record<string, string>; body: string; truncated: boolean };
 }

@@ -1,4 +1,5 @@
 import { type Audience, type ComputedTrait } from './audience-definition';
+import { type BatchSettings } from './batch';
 import { type MessageType } from './message';
 import { type RetryPlan } from './retry-plan';
 
@@ -106,6 +107,8 @@ export interface Destination {
   maxPerSecond?: number;
   /** number of shards it is spread over; default DEFAULT_SHARDS */
   shards?: number;
+  /** absent: each event is sent alone */
+  batch?: BatchSettings;
   /** ms of failing after which Waypost switches it off; 0: never; absent: as the alerts' settings say */
   switchOffAfterMs?: number;
   /** absent: as the settings say */

@@ -1,3 +1,4 @@
+import { DELIVERIES_HEADER } from './batch';
 import { type Message, type MessageType } from './message';
 
 /**
@@ -17,6 +18,7 @@ export const OWN_HEADERS: readonly string[] = [
   'webhook-timestamp',
   'traceparent',
   ...SIGNATURE_HEADERS,
+  DELIVERIES_HEADER,
 ];
 
 /**

@@ -52,6 +52,11 @@ function TryView({ of: url }: { of: Try }) {
           A kept connection had broken. The request was sent again over a new one.
         </Text>
       )}
+      {url.batch && (
+        <Text size="sm" className="quiet">
+          Event {url.batch.index + 1} of {url.batch.size} in batch {url.batch.id}.
+        </Text>
+      )}
       {url.request && (
         <details>
           <summary>Request headers</summary>

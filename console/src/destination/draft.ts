@@ -31,6 +31,14 @@ export interface Draft {
   maxPerSecond: string;
   /** as entered; empty: as in the alert settings */
   switchOffAfter: string;
+  batch: BatchDraft;
+}
+
+/** Fields as entered; without `maxEvents` each event is sent alone. */
+export interface BatchDraft {
+  maxEvents: string;
+  maxWait: string;
+  maxBytes: string;
 }
 
 export const MAX_WEBHOOKS = 5;
@@ -38,9 +46,12 @@ export const MAX_WEBHOOKS = 5;
 export type Patch = NonNullable<Operations['PATCH /destinations/{id}']['body']>;
 type Creation = Operations['POST /destinations']['body'];
 
+/** The values that the API uses if they are not entered. */
+const NO_BATCH: BatchDraft = { maxEvents: '', maxWait: '1s', maxBytes: '1000000' };
+
 export function emptyDraft(sources: string[]): Draft {
   const name = 'Webhooks';
-  const rest = { sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '' };
+  const rest = { sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '', batch: NO_BATCH };
   return { name, sources, webhooks: [{ url: '', headers: [] }], ...rest };
 }
 
@@ -54,7 +65,13 @@ export function draftOf(destination: Destination): Draft {
     filter: destination.filter ?? '',
     maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
     switchOffAfter: destination.switchOffAfter ?? '',
+    batch: batchDraft(destination.batch),
   };
+}
+
+function batchDraft(batch: Destination['batch']): BatchDraft {
+  if (!batch) return NO_BATCH;
+  return { maxEvents: String(batch.maxEvents), maxWait: batch.maxWait, maxBytes: String(batch.maxBytes) };
 }
 
 /** The API never returns header values: they stay as stored. */
@@ -78,7 +95,23 @@ export function problemsOf(draft: Draft): Map<string, string> {
   }
   const limit = draft.switchOffAfter;
   if (limit !== '' && parseDuration(limit) === undefined) problems.set('switchOffAfter', DURATION_PROBLEM);
+  for (const [field, problem] of batchProblems(draft.batch)) problems.set(`batch/${field}`, problem);
   return problems;
+}
+
+function batchProblems({ maxEvents, maxWait, maxBytes }: BatchDraft): [keyof BatchDraft, string][] {
+  if (maxEvents === '') return [];
+  const waitMs = parseDuration(maxWait) ?? 0;
+  return [
+    ...(isWhole(maxEvents, 2, 100) ? [] : [['maxEvents', 'Enter a whole number from 2 to 100'] as const]),
+    ...(waitMs >= 100 && waitMs <= 60_000 ? [] : [['maxWait', 'Enter a duration from 100ms to 60s'] as const]),
+    ...(isWhole(maxBytes, 1, 5_000_000) ? [] : [['maxBytes', 'Enter a whole number up to 5,000,000'] as const]),
+  ].map(([field, problem]) => [field, problem]);
+}
+
+function isWhole(text: string, least: number, most: number): boolean {
+  const number = Number(text);
+  return Number.isInteger(number) && least <= number && number <= most;
 }
 
 export const DURATION_PROBLEM = 'Enter a duration such as 90s, 30m, 12h or 5d';
@@ -114,6 +147,7 @@ function headerProblem(header: HeaderDraft, all: HeaderDraft[], at: number): str
 
 /** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {
+  const batch = batchOf(draft.batch);
   return {
     name: draft.name.trim(),
     type: 'webhooks',
@@ -124,6 +158,7 @@ export function creationOf(draft: Draft): Creation {
     ...(draft.types && { types: draft.types }),
     ...(draft.filter.trim() !== '' && { filter: draft.filter.trim() }),
     ...(draft.maxPerSecond !== '' && { maxPerSecond: Number(draft.maxPerSecond) }),
+    ...(batch && { batch }),
   };
 }
 
@@ -143,7 +178,13 @@ export function patchOf(before: Destination, draft: Draft): Patch {
     ...(draft.filter.trim() !== old.filter && { filter: draft.filter.trim() || null }),
     ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
     ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
+    ...(!same(batchOf(draft.batch), before.batch) && { batch: batchOf(draft.batch) }),
   };
+}
+
+function batchOf({ maxEvents, maxWait, maxBytes }: BatchDraft) {
+  if (maxEvents === '') return null;
+  return { maxEvents: Number(maxEvents), maxBytes: Number(maxBytes), maxWait };
 }
 
 /** Converts a webhook to the API's format. */

@@ -6,7 +6,7 @@ import { useIsAdmin } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
 import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
 import { FilterField } from './filter-field';
-import { NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
+import { BatchField, NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
 import { type Read, SaveButton, Unsaved, useSaveDestination } from './save';
 import { WebhooksEditor } from './webhooks-editor';
 
@@ -59,6 +59,7 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
           <TypesField {...fields} />
           <FilterField {...fields} />
           <RateField {...fields} />
+          <BatchField {...fields} />
           <SwitchOffField {...fields} />
           <Unsaved
             saving={save}

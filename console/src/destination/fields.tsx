@@ -1,9 +1,9 @@
-import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useNames } from '../lib/api';
 import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
-import { type Draft } from './draft';
+import { type BatchDraft, type Draft } from './draft';
 
 /** Fields of a destination, for the first-time path and the destination's page. */
 
@@ -110,5 +110,33 @@ export function RateField({ draft, onChange, problems }: Props) {
       onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}
       error={problems.get('maxPerSecond')}
     />
+  );
+}
+
+export function BatchField({ draft, onChange, problems }: Props) {
+  const field = (name: keyof BatchDraft) => ({
+    value: draft.batch[name],
+    onChange: (event: { target: { value: string } }) =>
+      onChange({ ...draft, batch: { ...draft.batch, [name]: event.target.value.trim() } }),
+    error: problems.get(`batch/${name}`),
+  });
+  const single = draft.batch.maxEvents === '';
+  return (
+    <Group align="flex-start" grow>
+      <TextInput
+        label="Events per request"
+        description="Up to 100, sent as a JSON array. Leave empty to send each event alone"
+        inputMode="numeric"
+        {...field('maxEvents')}
+      />
+      <TextInput label="Wait for more events" description="From 100ms to 60s" disabled={single} {...field('maxWait')} />
+      <TextInput
+        label="Maximum bytes per request"
+        description="Up to 5,000,000"
+        inputMode="numeric"
+        disabled={single}
+        {...field('maxBytes')}
+      />
+    </Group>
   );
 }

@@ -1,4 +1,5 @@
 import { type Query } from '../../../shared/api/operations';
+import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { type Destination } from '../../../shared/model/config';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
@@ -74,7 +75,8 @@ const MASKED = '***';
  * Returns the headers of a request by the destination's current settings. Secrets and values of the moment are masked.
  */
 function requestHeaders(row: DeliveryRow, destination: Destination | undefined) {
-  const names = OWN_HEADERS.filter((name) => destination?.secrets || !SIGNATURE_HEADERS.includes(name));
+  const absent: readonly string[] = [DELIVERIES_HEADER, ...(destination?.secrets ? [] : SIGNATURE_HEADERS)];
+  const names = OWN_HEADERS.filter((name) => !absent.includes(name));
   const known = { ...fromEntries(names.map((name) => [name, MASKED])), ...FIXED_HEADERS, 'webhook-id': row.id };
   return (webhookId: string) => {
     const webhook = destination?.webhooks.find(({ id }) => id === webhookId);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
 import { rotateSecretBody } from '../../../shared/api/webhooks';
@@ -79,13 +80,14 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
  */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
   const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
+  const batch = destination.batch && batchToView(destination.batch);
   const sources = destination.sources.filter(sourceExists);
   const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
   const retry = planFields(destination.retry);
   const proxy = proxyView(destination.proxy) ?? undefined;
   const fields = {
     ...{ name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter },
-    ...{ retry, proxy },
+    ...{ batch, retry, proxy },
   };
   return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
 }
@@ -102,7 +104,7 @@ function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
   const { id, now, encryptor } = making;
   const at = now.toISOString();
-  const { types, filter, maxPerSecond, shards, switchOffAfter } = fields;
+  const { types, filter, maxPerSecond, shards, batch, switchOffAfter } = fields;
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
@@ -124,6 +126,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     ...(filter !== undefined && { filter }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
+    ...(batch && { batch: { maxEvents: batch.maxEvents, maxBytes: batch.maxBytes, maxWaitMs: batch.maxWait } }),
     ...(switchOffAfter !== undefined && { switchOffAfterMs: switchOffAfter }),
     ...(retry && { retry }),
     ...(proxy && { proxy }),
@@ -178,6 +181,7 @@ export function destinationView(
     filter: data.filter ?? null,
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
+    batch: data.batch ? batchToView(data.batch) : null,
     switchOffAfter: data.switchOffAfterMs === undefined ? null : durationText(data.switchOffAfterMs),
     retry: planView(data.retry, tiersMs),
     proxy: proxyView(data.proxy),

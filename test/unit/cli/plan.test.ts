@@ -22,6 +22,7 @@ const HOOK: Destination = {
   ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: ['src_1'] },
   webhooks: [{ id: 'whk_1', url: URL, headers: { Authorization: { keep: true } } }],
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
+  batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
   filter: 'event != "Ping"',
   retry: { delays: ['30s'], effectiveDelays: ['30s'], window: null, timeout: '10s', on: [404] },
@@ -129,6 +130,7 @@ test('an import into another system with the secrets creates every entry', () =>
           shards: 4,
           retry: { delays: ['30s'], timeout: '10s', on: [404] },
           proxy: 'http://me:its-password@proxy.example:3128',
+          batch: HOOK.batch,
         },
         webhooks: [{ url: URL, headers: { Authorization: 'Bearer its token' } }],
         sharedSecret: 'its secret',
@@ -157,6 +159,7 @@ test.each<[string, Partial<Destination>]>([
   ['with other types', { types: null }],
   ['with a lower rate', { maxPerSecond: 1 }],
   ['that is never switched off', { switchOffAfter: null }],
+  ['without batches', { batch: null }],
   ['with another source', { sources: [] }],
   ['with another retry plan', { retry: null }],
   ['with a second URL', { webhooks: [...HOOK.webhooks, { id: 'w', url: 'https://b.example/', headers: {} }] }],
@@ -166,6 +169,12 @@ test.each<[string, Partial<Destination>]>([
     ...{ act: 'change', id: 'dst_1', sources: ['Site'] },
     body: { webhooks: [{ url: URL, headers: { Authorization: { keep: true } } }], types: ['track'], maxPerSecond: 5 },
   });
+});
+
+test('a file of an earlier version leaves the batches of a destination unchanged', () => {
+  const destinations = FILE.destinations.map(({ batch, ...rest }) => rest);
+  const { steps } = planImport({ ...FILE, destinations }, HERE, {}, false);
+  expect(steps[1]).toMatchObject({ act: 'keep' });
 });
 
 test('the connection of an audience to a destination is in no export, and an import keeps it', () => {

@@ -24,6 +24,7 @@ const STORED: Destination = {
   filter: null,
   maxPerSecond: null,
   shards: 4,
+  batch: null,
   switchOffAfter: null,
   retry: null,
   proxy: null,
@@ -57,6 +58,7 @@ describe('the problems of a draft', () => {
       types: [],
       maxPerSecond: 'many',
       switchOffAfter: 'soon',
+      batch: { maxEvents: '1', maxWait: '2m', maxBytes: '1.5' },
       webhooks: [
         {
           url: 'nowhere',
@@ -78,6 +80,9 @@ describe('the problems of a draft', () => {
       'types',
       'maxPerSecond',
       'switchOffAfter',
+      'batch/maxEvents',
+      'batch/maxWait',
+      'batch/maxBytes',
     ]);
   });
 
@@ -113,6 +118,15 @@ describe('the request of a draft', () => {
       maxPerSecond: 5,
       types: ['track'],
     });
+  });
+
+  it('contains the limits of a batch, and null once the user clears the number of events', () => {
+    const draft = draftOf(STORED);
+    const batch = { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' };
+    const batched = { ...draft, batch: { ...draft.batch, maxEvents: '50' } };
+    expect(patchOf(STORED, batched)).toEqual({ batch });
+    expect(creationOf(batched)).toMatchObject({ batch });
+    expect(patchOf({ ...STORED, batch }, draft)).toEqual({ batch: null });
   });
 
   it('removes a field by null', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { prepareSecrets, signHeaders } from '../../../shared/model/sign';
+import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { addOwnHeaders, checkWebhookUrl, checkStaticHeaders, OWN_HEADERS } from '../../../shared/model/webhook-request';
 
 const AT_LIMIT = `https://a.example/${'x'.repeat(2048 - 'https://a.example/'.length)}`;
@@ -93,6 +94,8 @@ test("a POST has Waypost's headers, and no static header may have the name of on
     ['traceparent', '00-trace'],
   ]);
   const sent = pairs.map(([name = '']) => name.toLowerCase());
+  // Only a batch has it.
+  sent.push(DELIVERIES_HEADER);
   expect([...OWN_HEADERS].sort()).toEqual(sent.sort());
   for (const name of sent) expect(checkStaticHeaders({ [name]: 'v' })).toMatchObject([{ name }]);
 });

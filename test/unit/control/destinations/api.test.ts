@@ -68,6 +68,7 @@ describe('a destination', () => {
       types: null,
       maxPerSecond: null,
       shards: 4,
+      batch: null,
       switchOffAfter: null,
       retry: null,
       proxy: null,
@@ -111,6 +112,7 @@ describe('a destination', () => {
       types: ['track', 'identify', 'track'],
       maxPerSecond: 12.5,
       shards: 8,
+      batch: { maxEvents: 50, maxBytes: 500_000, maxWait: '250ms' },
       switchOffAfter: '5d',
     };
     expect(await make(set)).toMatchObject({ ...set, types: ['track', 'identify'] });
@@ -131,6 +133,7 @@ describe('bad fields', () => {
       types: ['click'],
       maxPerSecond: 0,
       shards: 1.5,
+      batch: { maxEvents: 1, maxBytes: 5_000_001, maxWait: '61s', size: 5 },
       switchOffAfter: '91d',
       enabled: 'yes',
       secret: 'x',
@@ -156,6 +159,10 @@ describe('bad fields', () => {
       '#/types/0': expect.stringContaining('"track"'),
       '#/maxPerSecond': 'must be at least 0.1',
       '#/shards': 'must be a whole number',
+      '#/batch/maxEvents': 'must be at least 2',
+      '#/batch/maxBytes': 'must be at most 5000000',
+      '#/batch/maxWait': expect.stringContaining('at least 100ms, at most 1m'),
+      '#/batch/size': 'is not a known field',
       '#/switchOffAfter': 'must be a duration such as 0s, 30m, 24h or 7d, at most 90d',
       '#/enabled': 'must be true or false',
       '#/secret': 'is not a known field',
@@ -234,6 +241,15 @@ describe('PATCH', () => {
       webhooks: made.webhooks,
     });
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
+  });
+
+  it('PATCH changes one limit of a batch, and removes the batch by null', async () => {
+    const { id } = await make({ batch: {} });
+    expect(stored(id).destination.batch).toEqual({ maxEvents: 100, maxBytes: 1_000_000, maxWaitMs: 1_000 });
+    const changed = await patch(id, { batch: { maxWait: '60s' } });
+    expect(changed.body.batch).toEqual({ maxEvents: 100, maxBytes: 1_000_000, maxWait: '1m' });
+    expect((await patch(id, { batch: null })).body.batch).toBeNull();
+    expect(stored(id).destination).not.toHaveProperty('batch');
   });
 
   it('PATCH accepts webhooks as they were read, and keeps ids and values', async () => {
