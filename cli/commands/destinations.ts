@@ -7,6 +7,7 @@ import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
 import { addDelete, addList, addShow } from '../resource';
 import { DELIVERY_EDITS, deliveryFieldsOf, deliveryLines, type DeliveryOptions } from './delivery-options';
+import { REQUEST_EDITS, requestFieldsOf, requestLines, type RequestOptions } from './request-fields';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
 
@@ -31,8 +32,11 @@ const LIMITS: Fields<Change> = {
   },
 };
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
-const EDITS = [...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS), ...DELIVERY_EDITS];
-type EditOptions = WebhookOptions & DeliveryOptions;
+const EDITS = [
+  ...[...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS)],
+  ...[...REQUEST_EDITS, ...DELIVERY_EDITS],
+];
+type EditOptions = WebhookOptions & RequestOptions & DeliveryOptions;
 
 export function addDestinations(program: Group): void {
   const destinations = program.group('destinations', 'Destinations: list, create, edit, test, rotate');
@@ -103,6 +107,7 @@ async function fieldsOf(session: Session, options: EditOptions, before?: Destina
     ...(await readFields(session, options, SOURCES)),
     ...(await webhookFieldsOf(session, options, before)),
     ...(await readFields(session, options, LIMITS)),
+    ...(await requestFieldsOf(session, options, before)),
     ...(await deliveryFieldsOf(session, options)),
   };
 }
@@ -153,6 +158,7 @@ function show({ print }: Session, destination: Destination): void {
     ...webhookLines(webhooks),
     ['types', types?.join(' ') ?? 'all'],
     ['filter', filter ?? undefined],
+    ...requestLines(destination),
     ['a second', maxPerSecond ?? 'no limit'],
     ...deliveryLines(destination),
     ['signed', hasSharedSecret ? 'yes' : 'no'],

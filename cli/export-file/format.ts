@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../shared/api/operations';
 import { TRUSTS } from '../../shared/model/config';
 import { MESSAGE_TYPES } from '../../shared/model/message';
+import { BODY_FORMATS, METHODS } from '../../shared/model/request-settings';
 import { CliError } from '../process-context';
 import { deliveryOptions, deliveryOptionsToFile } from './delivery-options';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
@@ -26,6 +27,17 @@ const destination = z.strictObject({
   sharedSecret: z.literal(HIDDEN).optional(),
   types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
   filter: z.string().nullable().default(null),
+  // Files of earlier versions lack it: an import leaves it unchanged.
+  request: z
+    .strictObject({
+      method: z.enum(METHODS).nullable().default(null),
+      format: z.enum(BODY_FORMATS).nullable().default(null),
+      body: z.string().nullable().default(null),
+      headers: z.record(z.string(), z.string()).nullable().default(null),
+      gzipAbove: z.number().nullable().default(null),
+    })
+    .nullable()
+    .optional(),
   maxPerSecond: z.number().nullable().default(null),
   shards: z.number().optional(),
   switchOffAfter: z.string().nullable().default(null),
@@ -107,6 +119,7 @@ export function toFile(present: Present, at: Date): SettingsFile {
       ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
       ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
       switchOffAfter: one.switchOffAfter,
+      request: one.request,
       ...deliveryOptionsToFile(one),
     })),
     audiences: audiences.map((one) => audienceToFile(one, names)),

@@ -104,7 +104,7 @@ interface Around {
 
 function planDestination(wanted: FileDestination, around: Around): Step {
   const { same, secrets, without, faults } = around;
-  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
+  const { name, sources, paused, types, filter, maxPerSecond, shards, switchOffAfter, request } = wanted;
   const missing: string[] = [];
   const proxy = proxyWanted(wanted, secrets?.proxy);
   const webhooks = wanted.webhooks.map((webhook) => withValues(webhook, { ...around, proxy }, missing));
@@ -126,7 +126,10 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     if (missing.length === 0 && !secrets && isSame(wanted, same, around.present))
       return { kind: 'destination', act: 'keep', name };
     const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
-    const body = { ...common, types, filter, maxPerSecond, switchOffAfter, ...options };
+    const body = {
+      ...{ ...common, types, filter, maxPerSecond, switchOffAfter, ...options },
+      ...(request !== undefined && { request: replacing(same.request, request) }),
+    };
     const telling = same.sources.filter((id) => !around.present.sources.some((source) => source.id === id));
     return { kind: 'destination', act: 'change', name, id: same.id, sources, telling, body };
   }
@@ -134,11 +137,22 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     ...common,
     ...(types && { types }),
     ...(filter !== null && { filter }),
+    ...(request && { request }),
     ...(maxPerSecond !== null && { maxPerSecond }),
     ...(switchOffAfter !== null && { switchOffAfter }),
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
+}
+
+/** Returns the patch that replaces a whole `request`: a merge would keep headers that the new one lacks. */
+export function replacing(
+  before: Destination['request'],
+  request: NonNullable<Body['request']> | null,
+): Body['request'] {
+  if (request === null || !before?.headers || !request.headers) return request;
+  const removed = Object.fromEntries(Object.keys(before.headers).map((name) => [name, null]));
+  return { ...request, headers: { ...removed, ...request.headers } };
 }
 
 function withValues(
@@ -164,14 +178,15 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     ...{ enabled: same.enabled, paused: same.paused, types: same.types, maxPerSecond: same.maxPerSecond },
     switchOffAfter: same.switchOffAfter,
     filter: same.filter,
+    request: wanted.request === undefined ? undefined : same.request,
     shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.flatMap((id) => names.get(id) ?? []).sort(),
     webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
     ...sameOptions(wanted, same),
   };
-  const { enabled, paused, types, filter, maxPerSecond, shards, switchOffAfter } = wanted;
+  const { enabled, paused, types, filter, request, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
-    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, shards },
+    ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, request, shards },
     sources: [...wanted.sources].sort(),
     webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
     ...(wanted.batch !== undefined && { batch: wanted.batch }),

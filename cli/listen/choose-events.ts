@@ -1,5 +1,5 @@
 import { type Destination, type Event } from '../../shared/api/operations';
-import { renderBody } from '../../shared/model/webhook-request';
+import { renderBody } from '../../shared/model/webhook-body';
 import { deliveryId } from '../../shared/model/delivery';
 import { parseMessage } from '../../shared/model/message-codec';
 import { wantsWebhooks } from '../../shared/model/route';

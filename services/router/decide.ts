@@ -1,5 +1,5 @@
 import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
-import { renderBody } from '../../shared/model/webhook-request';
+import { renderBody } from '../../shared/model/webhook-body';
 import { type Destination, type Source } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import {

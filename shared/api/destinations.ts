@@ -5,6 +5,7 @@ import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { changed, list, name, pageParameters, patchOf, switchOffAfter } from './fields';
 import { type OperationsOf } from './operation';
+import { requestBody, requestView } from './request';
 import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
 
 /** Destinations: requests, responses and operations. */
@@ -35,6 +36,7 @@ export const destinationBody = z.strictObject({
       'Condition in CEL over the message, such as type == "track" && properties.total > 100. Only matching messages are delivered',
     maxLength: 2_000,
   }),
+  request: requestBody.nullish(),
   maxPerSecond: z
     .number()
     .min(0.1)
@@ -75,6 +77,7 @@ const destination = z.strictObject({
   ...webhookFields,
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
   filter: z.string().nullable(),
+  request: requestView,
   maxPerSecond: z.number().nullable(),
   shards: z.int(),
   batch: batchView.nullable(),

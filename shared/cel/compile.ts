@@ -1,4 +1,4 @@
-import { type CelEnv, celType, isCelError, plan } from '@bufbuild/cel';
+import { type CelEnv, type CelType, celType, type CelValue, isCelError, plan } from '@bufbuild/cel';
 import { BUDGET, refill, MessageBudget, spent } from './work-limit';
 import { checkTypes, nameOf } from './type-check';
 import {
@@ -10,7 +10,7 @@ import {
   type ReadCounter,
 } from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP, compilePattern } from './environment';
-import { type Failure, failureOf } from './evaluation-error';
+import { type Failure, failureOf, thrownFailure } from './evaluation-error';
 import { type Expr, mistake, type Mistake, parseExpression, partsOf, sizeOf, textOf, type Tree } from './syntax';
 import { type Variables, messageVariables } from './json-values';
 import { type Destination } from '../model/config';
@@ -36,7 +36,7 @@ export interface Expression {
    * @param read reads the evaluated user's counters; needed if there are `counters`
    * @param units limit of its work (`work-limit.ts`)
    */
-  evaluate(variables: Variables, read?: ReadCounter, units?: number): Evaluation;
+  evaluate: (variables: Variables, read?: ReadCounter, units?: number) => Evaluation;
 }
 
 /**
@@ -44,20 +44,51 @@ export interface Expression {
  * @returns the expression, which can be evaluated many times, or the first mistake and its place
  */
 export function compileExpression(text: string, name: EnvironmentName): Expression | Mistake {
+  const compiled = compileTo(text, name, { wrongType: notACondition, read: toBoolean });
+  if (compiled.kind === 'mistake') return compiled;
+  const { counters, evaluate } = compiled;
+  return { kind: 'expression', text, counters, evaluate };
+}
+
+function notACondition(type: CelType): string | undefined {
+  if (type.name === 'bool' || type.name === 'dyn') return undefined;
+  return `The expression is ${nameOf(type)} but must be true or false. Compare it with a value.`;
+}
+
+function toBoolean(result: CelValue, tree: Tree): Evaluation {
+  if (typeof result === 'boolean') return result;
+  const place = tree.placeOf(tree.expr);
+  return { code: 'type', message: `the result is ${nameOf(celType(result))}, not true or false`, place };
+}
+
+/** The expected result of an expression. */
+export interface Result<T> {
+  /** Returns what is wrong with an expression of this type, as a sentence or two; undefined if it may be evaluated. */
+  wrongType: (type: CelType) => string | undefined;
+  /** Converts a result. Its work is charged to the evaluation. It may throw. */
+  read: (result: CelValue, tree: Tree) => T | Failure;
+}
+
+interface Compiled<T> {
+  kind: 'compiled';
+  type: CelType;
+  counters: readonly CounterCall[];
+  evaluate: (variables: Variables, read?: ReadCounter, units?: number) => T | Failure;
+}
+
+/** Compiles an expression of any result. */
+export function compileTo<T>(text: string, name: EnvironmentName, result: Result<T>): Compiled<T> | Mistake {
   const tree = parseExpression(text);
   if (tree.kind === 'mistake') return tree;
   const environment = environmentOf(name);
   const checked = checkTypes(tree, environment);
   if ('kind' in checked) return checked;
-  if (checked.type.name !== 'bool' && checked.type.name !== 'dyn') {
-    return mistake(
-      `The expression is ${nameOf(checked.type)} but must be true or false. Compare it with a value.`,
-      tree.placeOf(tree.expr),
-    );
-  }
-  const prepared = prepare(tree);
-  if ('kind' in prepared) return prepared;
-  return { kind: 'expression', text, counters: prepared, evaluate: evaluator(tree, environment.charged, prepared) };
+  const wrong = result.wrongType(checked.type);
+  if (wrong !== undefined) return mistake(wrong, tree.placeOf(tree.expr));
+  const counters = prepare(tree);
+  if ('kind' in counters) return counters;
+  const evaluate = evaluator(tree, environment.charged, counters, result);
+  return { kind: 'compiled', type: checked.type, counters, evaluate };
 }
 
 /** Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged, patterns are compiled. */
@@ -120,7 +151,12 @@ function constant({ id }: Expr, constantKind: Constant): Expr {
   return { $typeName: 'cel.expr.Expr', id, exprKind: { case: 'constExpr', value } };
 }
 
-function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): Expression['evaluate'] {
+function evaluator<T>(
+  tree: Tree,
+  env: CelEnv,
+  counters: readonly CounterCall[],
+  { read: convert }: Result<T>,
+): Compiled<T>['evaluate'] {
   const run = plan(env, tree.expr);
   return (variables, read = () => undefined, units = BUDGET) => {
     refill(units);
@@ -130,12 +166,9 @@ function evaluator(tree: Tree, env: CelEnv, counters: readonly CounterCall[]): E
     Error.stackTraceLimit = 0;
     try {
       const result = run(variables);
-      if (typeof result === 'boolean') return result;
-      if (isCelError(result)) return failureOf(result, tree);
-      const place = tree.placeOf(tree.expr);
-      return { code: 'type', message: `the result is ${nameOf(celType(result))}, not true or false`, place };
-    } catch {
-      return { code: 'other', message: 'it cannot be evaluated', place: tree.placeOf(tree.expr) };
+      return isCelError(result) ? failureOf(result, tree) : convert(result, tree);
+    } catch (error) {
+      return thrownFailure(error, tree);
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }

@@ -10,12 +10,15 @@ import {
 } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { charge, charged } from './work-limit';
+import { boundedJoin, charge, charged } from './work-limit';
 import { counterByIndex, counterFunctions } from './aggregate-functions';
 import { RE2JS } from '@bufbuild/re2';
 
-/** The names that an expression may use: fields of a message (`filter`), or of a user (`audience`). */
-export type EnvironmentName = 'filter' | 'audience';
+/**
+ * The names that an expression may use: fields of a message (`filter`), these and the whole message (`request`), or
+ * fields of a user (`audience`).
+ */
+export type EnvironmentName = 'filter' | 'request' | 'audience';
 
 export interface Environment {
   variables: ReadonlyMap<string, CelType>;
@@ -34,25 +37,33 @@ const TIMESTAMP = objectType(TimestampSchema);
 /** Functions of the extension whose result never exceeds their input. `replace` and `join` could grow without bound. */
 const TEXT_FUNCTIONS = new Set(['lowerAscii', 'upperAscii', 'trim', 'substring', 'indexOf', 'lastIndexOf', 'charAt']);
 
+const FIELDS: Record<string, CelType> = {
+  type: STRING,
+  event: STRING,
+  userId: STRING,
+  anonymousId: STRING,
+  groupId: STRING,
+  previousId: STRING,
+  messageId: STRING,
+  name: STRING,
+  category: STRING,
+  properties: OBJECT,
+  traits: OBJECT,
+  context: OBJECT,
+  integrations: OBJECT,
+  timestamp: TIMESTAMP,
+  receivedAt: TIMESTAMP,
+};
 const VARIABLES: Record<EnvironmentName, Record<string, CelType>> = {
-  filter: {
-    type: STRING,
-    event: STRING,
-    userId: STRING,
-    anonymousId: STRING,
-    groupId: STRING,
-    previousId: STRING,
-    messageId: STRING,
-    name: STRING,
-    category: STRING,
-    properties: OBJECT,
-    traits: OBJECT,
-    context: OBJECT,
-    integrations: OBJECT,
-    timestamp: TIMESTAMP,
-    receivedAt: TIMESTAMP,
-  },
+  filter: FIELDS,
+  request: { ...FIELDS, message: OBJECT },
   audience: { user: OBJECT },
+};
+/** Functions beside the standard ones and the text functions. */
+const OWN_FUNCTIONS: Record<EnvironmentName, readonly CelFunc[]> = {
+  filter: [],
+  request: boundedJoin,
+  audience: [...counterFunctions, counterByIndex],
 };
 
 const made = new Map<EnvironmentName, Environment>();
@@ -66,8 +77,7 @@ export function environmentOf(name: EnvironmentName): Environment {
 
 function makeEnvironment(name: EnvironmentName): Environment {
   const variables = VARIABLES[name];
-  const own = name === 'audience' ? [...counterFunctions, counterByIndex] : [];
-  const funcs = [...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)), ...own];
+  const funcs = [...strings.filter((func) => TEXT_FUNCTIONS.has(func.name)), ...OWN_FUNCTIONS[name]];
   const plain = celEnv({ variables, funcs, re2: { compile: compilePattern } });
   const step = celFunc(STEP, [BOOL, DOUBLE], BOOL, (goesOn, units) => {
     charge(units);

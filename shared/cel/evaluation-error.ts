@@ -1,5 +1,5 @@
 import { type CelError } from '@bufbuild/cel';
-import { TOO_MUCH_WORK } from './work-limit';
+import { TOO_MUCH_WORK, TooMuchWork } from './work-limit';
 import { operatorOf, type Place, type Tree } from './syntax';
 
 /**
@@ -25,13 +25,24 @@ const SAID: readonly (readonly [RegExp, Failure['code'], string])[] = [
   [/overflow/, 'other', 'a number is too large'],
 ];
 
+const WORK = `${TOO_MUCH_WORK}: loops, patterns, long lists and long texts count`;
+
+/** Says why a result has no use. Its message names types and places, and quotes no value. */
+export class UnusableResult extends Error {}
+
+/** Converts an exception during an evaluation, or during the conversion of its result. */
+export function thrownFailure(error: unknown, tree: Tree): Failure {
+  const place = tree.placeOf(tree.expr);
+  if (error instanceof TooMuchWork) return { code: 'work', message: WORK, place };
+  if (error instanceof UnusableResult) return { code: 'type', message: error.message, place };
+  return { code: 'other', message: 'it cannot be evaluated', place };
+}
+
 /** Converts the library's error to words without values of the message. */
 export function failureOf(error: CelError, tree: Tree): Failure {
   const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
   // `&&` and `||` of two failures keep the message of the first, and hide its cause.
-  if (error.message === TOO_MUCH_WORK) {
-    return { code: 'work', message: `${error.message}: loops, patterns, long lists and long texts count`, place };
-  }
+  if (error.message === TOO_MUCH_WORK) return { code: 'work', message: WORK, place };
   const key = /^field not found: (.*)/s.exec(error.message)?.[1];
   if (key !== undefined) {
     return {

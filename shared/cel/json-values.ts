@@ -65,7 +65,7 @@ class ObjectMap implements ReadonlyMap<string, Value> {
 export type Variables = { readonly [name: string]: Value };
 
 /**
- * Presents a message to a filter. Missing fields are empty, as in protocol buffers: '' for text, {} for an object. A
+ * Presents a message to a filter or a template. Missing fields are empty, as in protocol buffers: '' for text, {} for an object. A
  * filter on `event` is therefore false for an identify, and does not fail.
  */
 export function messageVariables(message: Message): Variables {
@@ -80,6 +80,7 @@ export function userVariables(user: { id?: string; traits: JsonObject }): Variab
 /** Uses getters, since most filters read two or three names of a message. */
 class MessageVariables {
   readonly #message: Message;
+  #whole: Value | undefined;
   readonly #objects: Partial<Record<'properties' | 'traits' | 'context' | 'integrations', Value>> = {};
 
   constructor(message: Message) {
@@ -130,6 +131,9 @@ class MessageVariables {
   }
   get receivedAt(): Value {
     return timestampFromMs(Date.parse(this.#message.receivedAt));
+  }
+  get message(): Value {
+    return (this.#whole ??= toValue(this.#message as unknown as JsonObject));
   }
 
   #object(name: 'properties' | 'traits' | 'context' | 'integrations'): Value {

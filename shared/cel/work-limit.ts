@@ -4,11 +4,13 @@ import {
   type CelList,
   celList,
   celMethod,
+  CelScalar,
   type CelType,
   type CelValue,
   isCelError,
   isCelList,
   isCelMap,
+  listType,
 } from '@bufbuild/cel';
 
 /**
@@ -24,7 +26,7 @@ const MESSAGE_BUDGET = 100_000;
 /** Limit of a text that an expression makes by `+`. */
 const MAX_TEXT_LENGTH = 65_536;
 /** Characters that a function reads for one unit. */
-const TEXT_PER_UNIT = 256;
+export const TEXT_PER_UNIT = 256;
 const ITEMS_PER_UNIT = 256;
 /** The cost of a time zone (`timestamp.getHours("Europe/Berlin")`). */
 const TIME_ZONE_UNITS = 100;
@@ -61,7 +63,7 @@ export class MessageBudget {
 
 export const TOO_MUCH_WORK = 'the work limit for one message is exceeded';
 
-class TooMuchWork extends Error {
+export class TooMuchWork extends Error {
   constructor() {
     super(TOO_MUCH_WORK);
   }
@@ -131,6 +133,27 @@ const made = new WeakMap<CelList, readonly CelValue[]>();
 function itemsOf(list: CelList): readonly CelValue[] {
   return made.get(list) ?? [...list];
 }
+
+/** Joins texts of a list, and stops at the limit of a text: the library would build the whole text first. */
+function join(this: CelList, separator = ''): string {
+  let text = '';
+  let isFirst = true;
+  for (const item of this) {
+    if (typeof item !== 'string') throw new Error(`found no matching overload for 'join' applied to '(list)'`);
+    text += isFirst ? item : separator + item;
+    isFirst = false;
+    charge(0.1);
+    if (text.length > MAX_TEXT_LENGTH) throw new TooMuchWork();
+  }
+  return text;
+}
+
+const LIST = listType(CelScalar.DYN);
+/** `list.join()` and `list.join(separator)`. */
+export const boundedJoin: readonly CelFunc[] = [
+  celMethod('join', LIST, [], CelScalar.STRING, join),
+  celMethod('join', LIST, [CelScalar.STRING], CelScalar.STRING, join),
+];
 
 function isListConcat(func: CelFunc): boolean {
   return func.name === '_+_' && func.arguments.every((type: CelType) => type.kind === 'list');

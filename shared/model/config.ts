@@ -2,6 +2,7 @@ import { type Audience, type ComputedTrait } from './audience-definition';
 import { type BatchSettings } from './batch';
 import { type MessageType } from './message';
 import { type RetryPlan } from './retry-plan';
+import { type RequestSettings } from './request-settings';
 
 /**
  * The entries of `config`: sources, destinations, audiences and computed traits (audience-definition.ts), and tokens of
@@ -104,6 +105,8 @@ export interface Destination {
   types?: MessageType[];
   /** a CEL condition (docs/guide/filters.md) that messages must match; absent: all */
   filter?: string;
+  /** absent: the default POST */
+  request?: RequestSettings;
   maxPerSecond?: number;
   /** number of shards it is spread over; default DEFAULT_SHARDS */
   shards?: number;

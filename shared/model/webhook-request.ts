@@ -1,10 +1,9 @@
 import { DELIVERIES_HEADER } from './batch';
-import { type Message, type MessageType } from './message';
 
 /**
- * Describes the POST of a webhook: the headers that Waypost sets, the parts that a customer sets (its URL and its static
- * headers), and the body. The API refuses a static header with the name of one of Waypost's. Delivery leaves it out if it
- * was stored before the name was reserved.
+ * Describes the POST of a webhook without its body (webhook-body.ts): the headers that Waypost sets, and the parts that
+ * a customer sets, its URL and its static headers. The API refuses a static header with the name of one of Waypost's.
+ * Delivery leaves it out if it was stored before the name was reserved.
  */
 
 /** The headers with the same value on every POST. */
@@ -119,6 +118,19 @@ export function isOwnHeader(name: string): boolean {
  * @returns every problem found; empty if all may be sent. Values are never repeated: they may be credentials.
  */
 export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProblem[] {
+  return checkHeaders(headers, nameProblem);
+}
+
+/** The only header of Waypost that a destination may render: it replaces the content type of the body. */
+const CONTENT_TYPE = 'content-type';
+
+/** Checks the names of headers that are rendered for each message, by the rules of static headers except `CONTENT_TYPE`. */
+export function checkRenderedHeaders(names: readonly string[]): HeaderProblem[] {
+  const headers = Object.fromEntries(names.map((name) => [name, '']));
+  return checkHeaders(headers, (name, lower) => (lower === CONTENT_TYPE ? undefined : nameProblem(name, lower)));
+}
+
+function checkHeaders(headers: Record<string, unknown>, wrongName: typeof nameProblem): HeaderProblem[] {
   const problems: HeaderProblem[] = [];
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) {
@@ -127,7 +139,7 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const lower = name.toLowerCase();
-    const problem = nameProblem(name, lower) ?? (seen.has(lower) ? 'is given twice' : valueProblem(value));
+    const problem = wrongName(name, lower) ?? (seen.has(lower) ? 'is given twice' : valueProblem(value));
     if (problem !== undefined) problems.push({ name, problem });
     seen.add(lower);
   }
@@ -143,97 +155,10 @@ function refusal(lower: string): string | undefined {
   return REFUSED.get(lower) ?? REFUSED_PREFIXES.find(([prefix]) => lower.startsWith(prefix))?.[1];
 }
 
+/** Returns what is wrong with the value of a header; undefined if it may be sent. The value is not repeated. */
 function valueProblem(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'must have a string value';
   if (value.length > MAX_VALUE_BYTES) return `has a value longer than ${MAX_VALUE_BYTES} bytes`;
   if (!PRINTABLE_ASCII.test(value)) return 'has a value with characters other than printable ASCII';
   return undefined;
-}
-
-/**
- * Renders the body that customers receive. The router renders it once. Its bytes are never parsed or written again, so
- * that every try carries, and signs, the same bytes.
- *
- * Receivers were written against these keys and this order, including the oddities: `version` is missing from a delete,
- * and the two ids of an alias have spaces in their names.
- */
-const BODY_BY_TYPE: Record<MessageType, (m: Message) => object> = {
-  page: (m) => ({
-    version: 1,
-    type: m.type,
-    userId: m.userId,
-    timestamp: m.timestamp,
-    properties: m.properties,
-    name: m.name,
-    category: m.category,
-    context: m.context,
-    ...added(m),
-  }),
-  screen: (m) => ({
-    version: 1,
-    type: m.type,
-    userId: m.userId,
-    timestamp: m.timestamp,
-    name: m.name,
-    properties: m.properties,
-    context: m.context,
-    ...added(m),
-  }),
-  identify: (m) => ({
-    version: 1,
-    type: m.type,
-    userId: m.userId,
-    timestamp: m.timestamp,
-    traits: m.traits,
-    context: m.context,
-    ...added(m),
-  }),
-  track: (m) => ({
-    version: 1,
-    type: m.type,
-    userId: m.userId,
-    timestamp: m.timestamp,
-    event: m.event,
-    properties: m.properties,
-    context: m.context,
-    ...added(m),
-  }),
-  alias: (m) => ({
-    version: 1,
-    type: m.type,
-    'Previous ID': m.previousId,
-    'User ID': m.userId,
-    timestamp: m.timestamp,
-    context: m.context,
-    ...added(m),
-  }),
-  group: (m) => ({
-    version: 1,
-    type: m.type,
-    userId: m.userId,
-    timestamp: m.timestamp,
-    groupId: m.groupId,
-    traits: m.traits,
-    context: m.context,
-    ...added(m),
-  }),
-  delete: (m) => ({
-    type: m.type,
-    userId: m.userId,
-    anonymousId: m.userId === undefined ? m.anonymousId : undefined,
-    timestamp: m.timestamp,
-  }),
-};
-
-/**
- * Without `anonymousId`, a receiver could not distinguish anonymous users; without `messageId`, it could not drop
- * duplicates. `integrations` is the top-level value; `context.integrations` stays in the context.
- */
-function added(m: Message): object {
-  return { anonymousId: m.anonymousId, messageId: m.messageId, integrations: m.integrations };
-}
-
-/** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
-export function renderBody(message: Message): string {
-  return JSON.stringify(BODY_BY_TYPE[message.type](message));
 }

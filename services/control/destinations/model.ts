@@ -23,6 +23,7 @@ import {
   sealProxy,
 } from './delivery-options';
 import { openWebhooks, proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
+import { headerClashes, requestFields, requestView, storedRequest } from './request';
 
 /**
  * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
@@ -43,8 +44,8 @@ const filter = z.string().superRefine((text, ctx) => {
   const found = compileExpression(text, 'filter');
   if (found.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(found) });
 });
-/** The body with its filter compiled, in the same order of fields, so that one response names every bad field. */
-const destinationFields = destinationBody.extend({ filter: filter.optional() });
+/** The body with its expressions compiled, in the same order of fields, so that one response names every bad field. */
+const destinationFields = destinationBody.extend({ filter: filter.optional(), request: requestFields });
 /** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
 const withoutWebhooks = destinationFields.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;
@@ -80,6 +81,7 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
  */
 function patchable(destination: Destination, { sourceExists }: Making): JsonObject {
   const { name, type, enabled, paused, types, filter, maxPerSecond, shards, switchOffAfterMs } = destination;
+  const request = destination.request && { ...destination.request };
   const batch = destination.batch && batchToView(destination.batch);
   const sources = destination.sources.filter(sourceExists);
   const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
@@ -87,14 +89,18 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
   const proxy = proxyView(destination.proxy) ?? undefined;
   const fields = {
     ...{ name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter },
-    ...{ batch, retry, proxy },
+    ...{ request, batch, retry, proxy },
   };
   return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
 }
 
 /** Returns the errors in the retry plan and the proxy that the schema does not find. */
-function optionErrors(body: Json, before: Pick<Destination, 'proxy'>, { tiersMs }: Making): FieldError[] {
-  return [...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
+function optionErrors(
+  body: Json,
+  before: Partial<Pick<Destination, 'proxy' | 'webhooks'>>,
+  { tiersMs }: Making,
+): FieldError[] {
+  return [...headerClashes(body, before.webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
 }
 
 function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
@@ -105,6 +111,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
   const { id, now, encryptor } = making;
   const at = now.toISOString();
   const { types, filter, maxPerSecond, shards, batch, switchOffAfter } = fields;
+  const request = storedRequest(fields.request);
   const secrets =
     fields.sharedSecret === undefined
       ? secretsNow(before?.secrets, now)
@@ -124,6 +131,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     ...(secrets && { secrets }),
     ...(types && { types: [...new Set(types)] }),
     ...(filter !== undefined && { filter }),
+    ...(request && { request }),
     ...(maxPerSecond !== undefined && { maxPerSecond }),
     ...(shards !== undefined && { shards }),
     ...(batch && { batch: { maxEvents: batch.maxEvents, maxBytes: batch.maxBytes, maxWaitMs: batch.maxWait } }),
@@ -179,6 +187,7 @@ export function destinationView(
       : null,
     types: data.types ?? null,
     filter: data.filter ?? null,
+    request: requestView(data.request),
     maxPerSecond: data.maxPerSecond ?? null,
     shards: data.shards ?? DEFAULT_SHARDS,
     batch: data.batch ? batchToView(data.batch) : null,

@@ -5,7 +5,7 @@ import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/att
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type CallType, type JsonObject, type Message } from '../../../shared/model/message';
-import { renderBody } from '../../../shared/model/webhook-request';
+import { renderBody } from '../../../shared/model/webhook-body';
 import { parseBody } from '../http/validate';
 import { randomUUID } from 'node:crypto';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';

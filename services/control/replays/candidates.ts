@@ -1,7 +1,7 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type WaitingEvent } from '../../../shared/model/attempt-events';
 import { isUnderWay, REPLAYED } from '../../../shared/model/reasons';
-import { renderBody } from '../../../shared/model/webhook-request';
+import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { routeOutcomeOf } from '../../../shared/model/route';

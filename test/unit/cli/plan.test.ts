@@ -24,6 +24,7 @@ const HOOK: Destination = {
   ...{ hasSharedSecret: true, secretRotation: null, types: ['track'], maxPerSecond: 5, shards: 4 },
   batch: { maxEvents: 50, maxBytes: 1_000_000, maxWait: '1s' },
   switchOffAfter: '5d',
+  request: null,
   filter: 'event != "Ping"',
   retry: { delays: ['30s'], effectiveDelays: ['30s'], window: null, timeout: '10s', on: [404] },
   proxy: 'http://***@proxy.example:3128',
@@ -96,6 +97,19 @@ test('entries of a kind with the same name cannot be exported', () => {
 test('an import into the same system changes nothing', () => {
   const { steps, faults } = planImport(FILE, HERE, {}, false);
   expect([steps.map(({ act }) => act), faults]).toEqual([['keep', 'keep', 'keep', 'keep'], []]);
+});
+
+test('an import replaces the whole request of a destination, and a file without the field leaves it unchanged', () => {
+  const request = { method: 'PUT', format: null, body: '{"id": messageId}', gzipAbove: null } as const;
+  const here = { ...HERE, destinations: [{ ...HOOK, request: { ...request, headers: { 'X-Old': 'type' } } }] };
+  const wanted = { ...request, headers: { 'X-New': 'userId' } };
+  const file = toFile({ ...HERE, destinations: [{ ...HOOK, request: wanted }] }, new Date(0));
+  expect(parseFile(JSON.stringify(file)).destinations[0]?.request).toEqual(wanted);
+  const changed = planImport(file, here, {}, false).steps.find(({ kind }) => kind === 'destination');
+  expect(changed).toMatchObject({ body: { request: { ...request, headers: { 'X-Old': null, 'X-New': 'userId' } } } });
+  const { request: _, ...older } = FILE.destinations[0]!;
+  const kept = planImport({ ...FILE, destinations: [older] }, here, {}, false).steps;
+  expect(kept.map(({ act }) => act)).toEqual(['keep', 'keep', 'keep', 'keep']);
 });
 
 test('an import into another system without the secrets names each missing one', () => {

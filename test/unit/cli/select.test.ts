@@ -1,6 +1,6 @@
 import { choose } from '../../../cli/listen/choose-events';
 import { type Event } from '../../../shared/api/operations';
-import { renderBody } from '../../../shared/model/webhook-request';
+import { renderBody } from '../../../shared/model/webhook-body';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Message } from '../../../shared/model/message';
 

@@ -21,6 +21,7 @@ const STORED: Destination = {
   hasSharedSecret: true,
   secretRotation: null,
   types: null,
+  request: null,
   filter: null,
   maxPerSecond: null,
   shards: 4,

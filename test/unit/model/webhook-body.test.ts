@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { renderBody } from '../../../shared/model/webhook-request';
+import { renderBody } from '../../../shared/model/webhook-body';
 import { MESSAGE_TYPES, type Message, type MessageType } from '../../../shared/model/message';
 
 /** Every field that a message may have, and some that it may not, so that left-out fields show as well. */

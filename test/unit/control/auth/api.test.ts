@@ -75,6 +75,8 @@ it('an operator runs replays and tests, and neither sees nor sets a secret', asy
   const sources = await as(tokens.operator, 'get', `/sources/${source.id}`);
   expect([sources.body.writeKey, sources.text.includes(source.writeKey)]).toEqual([null, false]);
   expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send({ enabled: true })).status).toBe(200);
+  const request = { body: '{"id": messageId}' };
+  expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send({ request })).status).toBe(200);
   for (const patch of [{ sharedSecret: 'mine' }, { webhooks: [] }, { sharedSecret: null }]) {
     expect((await as(tokens.operator, 'patch', `/destinations/${id}`).send(patch)).status).toBe(403);
   }

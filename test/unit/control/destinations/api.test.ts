@@ -72,6 +72,7 @@ describe('a destination', () => {
       switchOffAfter: null,
       retry: null,
       proxy: null,
+      request: null,
       version: 1,
       createdAt: '2026-01-01T00:00:00.000Z',
       updatedAt: '2026-01-01T00:00:00.000Z',
@@ -80,6 +81,54 @@ describe('a destination', () => {
       secrets: { current: 'planted-secret' },
       webhooks: [{ origin: 'https://a.example.com', headers: { Authorization: 'Bearer planted-header' } }],
     });
+  });
+
+  it('the request of a destination is stored, merged and removed', async () => {
+    const request = { method: 'PUT', body: '{"id": messageId}', headers: { 'X-User': 'userId', 'X-Type': 'type' } };
+    const { id, request: shown } = await make({ request });
+    expect(shown).toEqual({ ...request, format: null, gzipAbove: null });
+    expect(stored(id).destination.request).toEqual(request);
+    const merged = await patch(id, { request: { gzipAbove: 1_000, headers: { 'X-Type': null } } });
+    expect(merged.body.request).toEqual({ ...shown, gzipAbove: 1_000, headers: { 'X-User': 'userId' } });
+    const other = await patch(id, { request: { body: null, format: 'slack' } });
+    expect(other.body.request).toMatchObject({ body: null, format: 'slack', method: 'PUT' });
+    expect((await patch(id, { paused: true })).body.request).toMatchObject({ format: 'slack' });
+    expect((await patch(id, { request: null })).body.request).toBeNull();
+    expect(stored(id).destination).not.toHaveProperty('request');
+  });
+
+  it.each([
+    [{ method: 'GET' }, '#/request/method', 'must be "POST" or "PUT" or "PATCH"'],
+    [{ format: 'xml' }, '#/request/format', /^must be "default" or "thin"/],
+    [{ format: 'slack', body: '{"a": 1}' }, '#/request/format', /^cannot be combined with body/],
+    [{ body: '{"a": propertis.total}' }, '#/request/body', /^line 1, column 7: Unknown name "propertis"/],
+    [{ body: 'properties.total > 3' }, '#/request/body', /must be a map, a list or text/],
+    [{ body: `"${'a'.repeat(2_000)}"` }, '#/request/body', /longer than 2000 characters/],
+    [{ headers: { 'X-User': 'userid' } }, '#/request/headers/X-User', /Unknown name "userid"/],
+    [{ headers: { 'X-User': '1' } }, '#/request/headers/X-User', /must be text/],
+    [{ headers: { 'Webhook-Id': 'userId' } }, '#/request/headers/Webhook-Id', 'is set by Waypost itself'],
+    [{ headers: { 'Content-Length': 'userId' } }, '#/request/headers/Content-Length', /HTTP connection/],
+    [{ headers: { 'X-A': 'type', 'x-a': 'type' } }, '#/request/headers/x-a', 'is given twice'],
+    [{ headers: { 'content-type': '"a"', 'Content-Type': '"b"' } }, '#/request/headers/Content-Type', 'is given twice'],
+    [{ headers: { authorization: 'userId' } }, '#/request/headers/authorization', /static header of a webhook/],
+    [{ gzipAbove: -1 }, '#/request/gzipAbove', 'must be at least 0'],
+    [{ url: 'https://a.example.com' }, '#/request/url', 'is not a known field'],
+  ])('the request %j is refused, and nothing is stored', async (request, field, detail) => {
+    const refused = await control.call('post', '/destinations').send(aBody({ request }));
+    expect([refused.status, problems(refused.body)]).toEqual([
+      422,
+      { [field]: typeof detail === 'string' ? detail : expect.stringMatching(detail) },
+    ]);
+    const { id } = await make();
+    expect((await patch(id, { request })).status).toBe(422);
+    expect(stored(id).destination).not.toHaveProperty('request');
+  });
+
+  it('a static header is refused if a rendered header has its name', async () => {
+    const { id } = await make({ request: { headers: { 'X-User': 'userId' } } });
+    const webhooks = [{ url: 'https://a.example.com/', headers: { 'x-user': 'me' } }];
+    expect((await patch(id, { webhooks })).status).toBe(422);
+    expect((await patch(id, { webhooks, request: { headers: { 'X-User': null } } })).status).toBe(200);
   });
 
   it('no response, log or record contains a secret of a destination', async () => {

@@ -1,0 +1,81 @@
+import { type z } from 'zod';
+import { requestBody } from '../../../shared/api/request';
+import { mistakeText, type Mistake } from '../../../shared/cel/syntax';
+import { compileBody, compileHeader, type Template } from '../../../shared/cel/template';
+import { type RequestSettings } from '../../../shared/model/request-settings';
+import { type Json } from '../../../shared/model/message';
+import { type FieldError, pointer } from '../http/problem';
+
+/** Validates the `request` of a destination, and converts it between its API form and its stored form. Pure. */
+
+/** The field with its expressions compiled. */
+export const requestFields = requestBody
+  .superRefine(({ body, headers }, ctx) => {
+    const check = (compiled: Template<unknown> | Mistake, path: string[]) => {
+      if (compiled.kind === 'mistake') ctx.addIssue({ code: 'custom', message: mistakeText(compiled), path });
+    };
+    if (body != null) check(compileBody(body), ['body']);
+    for (const [name, text] of Object.entries(headers ?? {})) {
+      if (text !== null) check(compileHeader(text), ['headers', name]);
+    }
+  })
+  .nullish();
+
+type Given = z.output<typeof requestFields>;
+
+/** Returns what is stored: only the given fields; undefined if all of them are the default. */
+export function storedRequest(given: Given): RequestSettings | undefined {
+  const { method, format, body, gzipAbove } = given ?? {};
+  const headers = Object.entries(given?.headers ?? {}).filter(
+    (header): header is [string, string] => header[1] !== null,
+  );
+  const request: RequestSettings = {
+    ...(method != null && { method }),
+    ...(format != null && { format }),
+    ...(body != null && { body }),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(gzipAbove != null && { gzipAbove }),
+  };
+  return Object.keys(request).length > 0 ? request : undefined;
+}
+
+export function requestView(request: RequestSettings | undefined) {
+  if (!request) return null;
+  const { method = null, format = null, body = null, headers = null, gzipAbove = null } = request;
+  return { method, format, body, headers, gzipAbove };
+}
+
+/**
+ * Returns an error for each rendered header that a webhook also has as a static header: a request would carry both.
+ * @param body after the merge
+ * @param stored the webhooks that stay if the body has none
+ */
+export function headerClashes(body: Json, stored: readonly { headers: object }[] = []): FieldError[] {
+  const webhooks = asList(field(body, 'webhooks')) ?? stored;
+  const fixed = new Set(webhooks.flatMap((webhook) => namesIn(field(webhook, 'headers'))));
+  const rendered = Object.keys(asObject(field(field(body, 'request'), 'headers')) ?? {});
+  return rendered
+    .filter((name) => fixed.has(name.toLowerCase()))
+    .map((name) => ({
+      pointer: pointer(['request', 'headers', name]),
+      detail: 'is also a static header of a webhook. Remove one of them',
+    }));
+}
+
+function namesIn(headers: unknown): string[] {
+  return Object.keys(asObject(headers) ?? {}).map((name) => name.toLowerCase());
+}
+
+function field(value: unknown, name: string): unknown {
+  return asObject(value)?.[name];
+}
+
+function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}
+
+function asList(value: unknown): unknown[] | undefined {
+  return Array.isArray(value) ? value : undefined;
+}
