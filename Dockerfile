@@ -66,6 +66,8 @@ EXPOSE 8080 8090
 HEALTHCHECK --interval=30s --timeout=5s --start-period=120s --retries=3 CMD ["healthy", "readyz"]
 # tini collects the processes that a service or the broker leaves behind.
 ENTRYPOINT ["tini", "--", "node", "--enable-source-maps", "dist/deploy/bin/main.js", "start", "--volume"]
+# All services in one process; `docker run … --apart` runs a process for each.
+CMD ["--together"]
 
 # One service. The last stage is the default one.
 FROM runtime AS service

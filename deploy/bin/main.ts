@@ -1,20 +1,21 @@
 import { AppError } from '../../shared/service/errors';
 
 /**
- * The commands of one machine: `start`, `demo [--once]`, `service <name>`; and of operators: `acls`,
+ * The commands of one machine: `start [--together]`, `demo [--once]`, `service <name> …`; and of operators: `acls`,
  * `config backup|restore|reseal`, `service check`. Each command loads only what it needs: a service in a container
  * loads no supervisor.
  */
 
 const USAGE =
-  'Usage: npm start | npm run demo [-- --once] | ' +
-  'npm run service -- ingest|router|delivery|retry|audiences|control|topics|secrets';
+  'Usage: npm start [-- --together] | npm run demo [-- --once] | ' +
+  'npm run service -- ingest|router|delivery|retry|audiences|control … | all | topics | secrets';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
   switch (command) {
     case 'start': {
       const { start } = await import('./start');
-      return process.exit(await start(process.env, { volume: args.includes('--volume') }));
+      const options = { volume: args.includes('--volume'), together: args.includes('--together') };
+      return process.exit(await start(process.env, options));
     }
     case 'demo': {
       const { demo } = await import('./demo');

@@ -4,7 +4,7 @@ import { loadSettings, type Settings } from '../../shared/service/settings';
 import { SERVICES, serviceMain, type ServiceName } from '../standalone/service-list';
 import { copyKey, localSecrets, type Secrets, storedSecrets } from '../standalone/secrets';
 
-/** `npm run service -- <name>`: runs one service in this process, as in a container. */
+/** `npm run service -- <name> …`: runs one or several services in this process, as in a container. */
 
 /**
  * The secrets that each service requires to start. A service that needs no secret receives none, nor a folder with
@@ -20,10 +20,12 @@ const NEEDS: Record<ServiceName, readonly (keyof Secrets)[]> = {
 };
 
 /**
- * Becomes the service, which takes over signals, title and exit code.
+ * Becomes the services, which take over signals, title and exit code.
+ * @param args their names; `all` stands for every service
  * @throws AppError `cannot_start` for an unknown name, `bad_settings` with every mistake
  */
-export async function runService([name, ...options]: string[], env: NodeJS.ProcessEnv): Promise<void> {
+export async function runService(args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const [name, ...options] = args;
   if (name === 'topics') {
     const { makeTopics } = await import('./topics');
     return makeTopics(options, env);
@@ -32,17 +34,37 @@ export async function runService([name, ...options]: string[], env: NodeJS.Proce
     makeSecrets(options, env);
     return;
   }
-  if (!isService(name)) {
-    const given = name === undefined ? 'No service was named' : `There is no service "${name}"`;
-    throw new AppError('cannot_start', `${given}. Run: npm run service -- ${SERVICES.join('|')}|topics|secrets`);
-  }
-  if (!existsSync(serviceMain(name))) {
-    throw new AppError('cannot_start', `The service ${name} has not been built. Run: npm run build`);
-  }
+  const names = servicesOf(args);
+  const missing = names.find((each) => !existsSync(serviceMain(each)));
+  if (missing) throw new AppError('cannot_start', `The service ${missing} has not been built. Run: npm run build`);
   const settings = loadSettings(env);
-  const missing = NEEDS[name].filter((secret) => !env[secret]);
-  if (missing.length > 0) takeSecrets(name, { missing, env, settings });
-  await import(serviceMain(name));
+  for (const each of names) {
+    const needed = NEEDS[each].filter((secret) => !env[secret]);
+    if (needed.length > 0) takeSecrets(each, { missing: needed, env, settings });
+  }
+  const [first] = names;
+  if (names.length === 1 && first) {
+    await import(serviceMain(first));
+    return;
+  }
+  const { runTogether } = await import('./run-together');
+  runTogether(names);
+}
+
+/**
+ * Returns the named services, each once, in the order of their start.
+ * @throws AppError `cannot_start` for an unknown name, and without a name
+ */
+function servicesOf(args: readonly string[]): ServiceName[] {
+  const unknown = args.filter((arg) => arg !== 'all' && !isService(arg));
+  if (args.length === 0 || unknown.length > 0) {
+    const given = unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
+    throw new AppError(
+      'cannot_start',
+      `${given}. Run: npm run service -- ${SERVICES.join('|')} … | all | topics | secrets`,
+    );
+  }
+  return args.includes('all') ? [...SERVICES] : SERVICES.filter((each) => args.includes(each));
 }
 
 /**
@@ -73,6 +95,6 @@ export function takeSecrets(
   );
 }
 
-function isService(name: string | undefined): name is ServiceName {
-  return (SERVICES as readonly (string | undefined)[]).includes(name);
+function isService(name: string): boolean {
+  return (SERVICES as readonly string[]).includes(name);
 }

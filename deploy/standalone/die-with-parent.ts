@@ -13,7 +13,7 @@ import { type Ending, ending, type RunningProcess } from './child-process';
 
 /**
  * A background job of `sh` gets /dev/null as its stdin by default, so the pipe takes a detour over descriptor 3.
- * Without their supervisor the services have 3 s to drain (shared/service/run.ts), and need the broker until then.
+ * Without their supervisor the services have 3 s to drain (shared/service/host-process.ts), and need the broker until then.
  */
 const SCRIPT = `
 exec 3<&0

@@ -7,6 +7,14 @@ export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', '
 /** The name of a service. */
 export type ServiceName = (typeof SERVICES)[number];
 
+/** A process that the supervisor keeps: one service, or all of them together. */
+export type ProcessName = ServiceName | 'all';
+
+/** Returns the compiled entry of a process, with its arguments. */
+export function processEntry(name: ProcessName): string[] {
+  return name === 'all' ? [join(ROOT, 'dist', 'deploy', 'bin', 'main.js'), 'service', name] : [serviceMain(name)];
+}
+
 /** Returns the compiled entry of a service. */
 export function serviceMain(name: ServiceName): string {
   return join(ROOT, 'dist', 'services', name, 'main.js');

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Output } from './output';
-import { type ServiceName } from './service-list';
+import { type ProcessName } from './service-list';
 import { lowerPriority } from './nice';
 import { type Ending, ending, type RunningProcess } from './child-process';
 
 /**
- * Runs one service as a process. It has its own session, so that the terminal's Ctrl-C reaches only the supervisor,
+ * Runs one service, or all of them, as a process. It has its own session, so that the terminal's Ctrl-C reaches only the supervisor,
  * and one end of an IPC channel, so that it notices every kind of end of the supervisor.
  */
 
@@ -34,7 +34,7 @@ const NODE_FLAGS = [
  * These services are on no message's path: on shared cores, a late history harms less than a late delivery. They get
  * a low priority only after their start, because a start waits for all services.
  */
-const GIVE_WAY: readonly ServiceName[] = ['control'];
+const GIVE_WAY: readonly ProcessName[] = ['control'];
 
 /** A started service. */
 export interface ServiceProcess extends RunningProcess {
@@ -44,15 +44,15 @@ export interface ServiceProcess extends RunningProcess {
   complaint(): string;
 }
 
-/** Starts `main` under the name of a service, with exactly this environment. */
+/** Starts `entry`, a file with its arguments, under the name of a service, with exactly this environment. */
 export async function startService(options: {
-  name: ServiceName;
-  main: string;
+  name: ProcessName;
+  entry: readonly string[];
   env: NodeJS.ProcessEnv;
   output: Output;
 }): Promise<ServiceProcess> {
-  const { name, main, env, output } = options;
-  const child = spawn(process.execPath, [...NODE_FLAGS, main], {
+  const { name, entry, env, output } = options;
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...entry], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env,

@@ -1,14 +1,15 @@
 import { sleep } from '../../shared/service/async';
 import { AppError } from '../../shared/service/errors';
+import { STOP_ORDER } from '../../shared/service/host-process';
 import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
-import { SERVICES, type ServiceName } from './service-list';
+import { type ProcessName, SERVICES, type ServiceName } from './service-list';
 import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
 /**
- * Starts the services of a local system together, waits for them, restarts them, and stops them in the order of the
- * flow.
+ * Starts the services of a local system, in a process each or in one, waits for them, restarts them, and stops them in
+ * the order of the flow.
  */
 
 /**
@@ -16,19 +17,19 @@ import { type ServiceProcess, startService } from './service-process';
  * broker that it cannot use.
  */
 const REFUSALS = 3;
-/** A service stops within 25 s (shared/service/run.ts). */
+/** A service stops within 25 s (shared/service/host-process.ts). */
 const STOP_MS = 26_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;
-/** Services that accept work stop first, so that work in flight finds the next stage running. */
-const STOP_ORDER: ServiceName[][] = [['ingest', 'control'], ['audiences'], ['router', 'retry'], ['delivery']];
 
 /** The inputs of the services. */
 export interface ServicesOptions {
   env: NodeJS.ProcessEnv;
   output: Output;
-  /** the compiled entry of a service */
-  main: (name: ServiceName) => string;
+  /** the compiled entry of a process, with its arguments */
+  entry: (name: ProcessName) => readonly string[];
+  /** runs all services in one process */
+  together: boolean;
   host: string;
   healthPorts: Record<ServiceName, number>;
 }
@@ -47,15 +48,15 @@ export interface Services {
 
 /** Starts all services. */
 export function startServices(options: ServicesOptions): Services {
-  const processes = new Map<ServiceName, ServiceProcess>();
-  const refusals = new Map<ServiceName, number>();
+  const processes = new Map<ProcessName, ServiceProcess>();
+  const refusals = new Map<ProcessName, number>();
   let refused: string | undefined;
 
-  const keepService = (name: ServiceName): RestartedProgram =>
+  const keepProcess = (name: ProcessName): RestartedProgram =>
     restartOnExit({
       launch: async () => {
         const { env, output } = options;
-        const service = await startService({ name, main: options.main(name), env, output });
+        const service = await startService({ name, entry: options.entry(name), env, output });
         processes.set(name, service);
         return service;
       },
@@ -73,7 +74,9 @@ export function startServices(options: ServicesOptions): Services {
         });
       },
     });
-  const kept = new Map(SERVICES.map((name) => [name, keepService(name)]));
+  const names: readonly ProcessName[] = options.together ? ['all'] : SERVICES;
+  const kept = new Map(names.map((name) => [name, keepProcess(name)]));
+  const stopOrder: readonly (readonly ProcessName[])[] = options.together ? [names] : STOP_ORDER;
 
   return {
     ready: async (giveUp) => {
@@ -90,7 +93,7 @@ export function startServices(options: ServicesOptions): Services {
       }
     },
     stop: async () => {
-      for (const group of STOP_ORDER) await Promise.all(group.map(async (name) => kept.get(name)?.stop(STOP_MS)));
+      for (const group of stopOrder) await Promise.all(group.map(async (name) => kept.get(name)?.stop(STOP_MS)));
     },
     kill: () => {
       for (const service of kept.values()) service.kill();
@@ -99,10 +102,10 @@ export function startServices(options: ServicesOptions): Services {
 }
 
 /** Lists the services that are not ready, each with its reason. */
-async function notReady(processes: Map<ServiceName, ServiceProcess>, options: ServicesOptions): Promise<string[]> {
+async function notReady(processes: Map<ProcessName, ServiceProcess>, options: ServicesOptions): Promise<string[]> {
   const reasons = await Promise.all(
     SERVICES.map(async (name) => {
-      if (!processes.get(name)?.started()) return `${name}: has not started`;
+      if (!processes.get(options.together ? 'all' : name)?.started()) return `${name}: has not started`;
       const why = await whyNotReady(options.host, options.healthPorts[name]);
       return why === undefined ? [] : `${name}: ${why}`;
     }),

@@ -9,14 +9,14 @@ import { type RestartedProgram } from './restart';
 import { type LocalKafka, localKafka } from './local-kafka';
 import { choosePorts, healthPort, localSettings, type PortName } from './local-settings';
 import { createOutput, type Output } from './output';
-import { SERVICES, serviceMain, type ServiceName } from './service-list';
+import { processEntry, type ProcessName, SERVICES, type ServiceName } from './service-list';
 import { reachable, urlOf } from './readiness';
 import { localSecrets } from './secrets';
 import { type Services, startServices } from './services';
 import { stopSignal } from './signals';
 
 /**
- * The whole system on one machine: Kafka and every service as child processes of this one. Everything that was
+ * The whole system on one machine: Kafka and the services as child processes of this one. Everything that was
  * started is stopped, even after a failure; the broker starts first and stops last.
  */
 
@@ -37,8 +37,10 @@ export interface SuperviseOptions {
   env: NodeJS.ProcessEnv;
   /** Called once when everything is ready; the system continues after it, unless it returns an exit code or throws. */
   onReady(system: LocalSystem, stopping: AbortSignal): Promise<number | undefined>;
-  /** the compiled entry of a service; tests replace it */
-  main?: (name: ServiceName) => string;
+  /** runs all services in one process, which needs half of the memory; default: a process each */
+  together?: boolean;
+  /** the compiled entry of a process, with its arguments; tests replace it */
+  entry?: (name: ProcessName) => readonly string[];
 }
 
 /** After an unclean end, leftover processes end by themselves within this time and free their ports. */
@@ -115,7 +117,8 @@ async function bringUp({ options, output, started, stopping, fatal }: BringUp): 
   const services = startServices({
     env: serviceEnv,
     output,
-    main: options.main ?? serviceMain,
+    entry: options.entry ?? processEntry,
+    together: options.together ?? false,
     host: reachable(settings.WAYPOST_HOST),
     healthPorts: healthPorts as Record<ServiceName, number>,
   });

@@ -11,8 +11,15 @@ import {
   type SpanContext,
 } from '@opentelemetry/api';
 import { NodeSDK, tracing } from '@opentelemetry/sdk-node';
-import { type HistogramMetric, type Metric, type MetricInfo, type Metrics, type ReadMetric } from './metrics';
-import { spanIdOf, type SpanSpec, traceIdOf, writeSpansBy } from './trace';
+import {
+  type HistogramMetric,
+  type Labels,
+  type Metric,
+  type MetricInfo,
+  type Metrics,
+  type ReadMetric,
+} from './metrics';
+import { spanIdOf, type SpanSpec, traceIdOf } from './trace';
 
 /**
  * Runs OpenTelemetry's SDK, configured by its own `OTEL_*` variables. Ingest decides which traces are recorded, and the
@@ -26,8 +33,15 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 };
 
-/** @returns a function that sends the remaining data and stops the SDK */
-export function startSdk(metrics: Metrics): () => Promise<void> {
+export interface Sdk {
+  /** Exports these metrics, present and future. @param labels labels of all series */
+  export(metrics: Metrics, labels: Labels): void;
+  record(span: SpanSpec): void;
+  /** Sends the remaining data. */
+  stop(): Promise<void>;
+}
+
+export function startSdk(): Sdk {
   let next: SpanSpec | undefined;
   const idGenerator = {
     generateTraceId: () => traceIdOf(next?.context ?? ''),
@@ -36,10 +50,9 @@ export function startSdk(metrics: Metrics): () => Promise<void> {
   // No context manager: parents are passed explicitly, so that no promise of the process has to carry one.
   const sdk = new NodeSDK({ idGenerator, sampler: new tracing.AlwaysOnSampler(), contextManager: null as never });
   sdk.start();
-  observeMetrics(metrics);
 
   const tracer = trace.getTracer('waypost');
-  writeSpansBy((spec) => {
+  const record = (spec: SpanSpec) => {
     next = spec;
     const parent =
       spec.parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(spec.parent));
@@ -61,11 +74,8 @@ export function startSdk(metrics: Metrics): () => Promise<void> {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end(epochMs(spec.endedAt));
-  });
-  return async () => {
-    writeSpansBy(undefined);
-    await sdk.shutdown();
   };
+  return { export: observeMetrics, record, stop: () => sdk.shutdown() };
 }
 
 function contextOf(traceparent: string): SpanContext {
@@ -95,15 +105,15 @@ function epochMs(moment: number): number {
  * Registers Waypost's metrics as instruments of the SDK. The SDK reads counters and gauges when it exports; it has no
  * observable histogram, so each value is also recorded in the SDK's own. (Without a metric reader this does nothing.)
  */
-function observeMetrics(metrics: Metrics): void {
+function observeMetrics(metrics: Metrics, always: Labels): void {
   const meter = api.getMeter('waypost');
   metrics.each((metric: Metric) => {
-    if (metric.kind === 'histogram') tell(meter, metric);
-    else observe(meter, metric, metrics);
+    if (metric.kind === 'histogram') tell(meter, metric, always);
+    else observe(meter, metric, { metrics, always });
   });
 }
 
-function observe(meter: Meter, metric: ReadMetric, metrics: Metrics): void {
+function observe(meter: Meter, metric: ReadMetric, of: { metrics: Metrics; always: Labels }): void {
   const { name } = metric.info;
   const options = optionsOf(metric.info);
   const instrument: Observable =
@@ -111,15 +121,15 @@ function observe(meter: Meter, metric: ReadMetric, metrics: Metrics): void {
       ? meter.createObservableCounter(name, options)
       : meter.createObservableGauge(name, options);
   instrument.addCallback(async (result) => {
-    await metrics.refresh();
-    for (const { labels, value } of metric.read()) result.observe(value, labels);
+    await of.metrics.refresh();
+    for (const { labels, value } of metric.read()) result.observe(value, { ...labels, ...of.always });
   });
 }
 
-function tell(meter: Meter, metric: HistogramMetric): void {
+function tell(meter: Meter, metric: HistogramMetric, always: Labels): void {
   const advice = { explicitBucketBoundaries: [...metric.bounds] };
   const histogram = meter.createHistogram(metric.info.name, { ...optionsOf(metric.info), advice });
-  metric.tee = histogram.record.bind(histogram);
+  metric.tee = (value, labels) => histogram.record(value, { ...labels, ...always });
 }
 
 function optionsOf({ help: description, unit }: MetricInfo) {

@@ -1,7 +1,6 @@
-import type * as Sdk from './otel-sdk';
-import { withTimeout } from '../service/async';
+import type { Sdk, startSdk } from './otel-sdk';
 import { metrics, type Metrics, only } from './metrics';
-import { sampleRoots } from './trace';
+import { sampleRoots, writeSpansBy } from './trace';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
@@ -11,35 +10,42 @@ import { ROOT } from '../service/repo-root';
  * Starts telemetry. Without `OTEL_*` variables the SDK is not loaded: it costs 30 MB and a quarter of a second.
  */
 
-let shutdown: (() => Promise<void>) | undefined;
+export type { Sdk };
 
-/** @param service as in `waypost-<service>` */
-export function startTelemetry(service: string): void {
+/** A process, as far as the telemetry of its services goes. */
+interface Hosting {
+  readonly sdk: Sdk | undefined;
+  /** several services share the process, and so its SDK */
+  readonly isShared: boolean;
+}
+
+/** Starts the telemetry of a service. @param service as in `waypost-<service>` */
+export function startTelemetry(service: string, { sdk, isShared }: Hosting): void {
   metrics.service = service;
   measureProcess(metrics);
-  if (!isSdkWanted(process.env)) return;
+  if (!sdk) return;
+  sampleRoots(sampledRatio(process.env));
+  const labels = isShared ? { service } : {};
+  sdk.export(metrics, labels);
+  writeSpansBy((span) => sdk.record(isShared ? { ...span, attributes: { ...span.attributes, ...labels } } : span));
+}
+
+/**
+ * Loads the SDK if the environment asks for it.
+ * @param name the service name of all that the process exports, unless the environment has another one
+ */
+export function loadSdk(name: string): Sdk | undefined {
+  if (!isSdkWanted(process.env)) return undefined;
   // Defaults beside the environment.
-  process.env.OTEL_SERVICE_NAME ??= `waypost-${service}`;
+  process.env.OTEL_SERVICE_NAME ??= name;
   // Logs go to stdout. The process's arguments and its user are not exported.
   process.env.OTEL_LOGS_EXPORTER ??= 'none';
   process.env.OTEL_NODE_RESOURCE_DETECTORS ??= 'env,host,serviceinstance';
   // Spans of many messages end at the same time: the SDK's 2,048 would be too few for a thousand messages a second.
   process.env.OTEL_BSP_MAX_QUEUE_SIZE ??= '16384';
-  sampleRoots(sampledRatio(process.env));
   // Not `import`, which would always load it.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  const { startSdk } = require('./otel-sdk') as typeof Sdk;
-  shutdown = startSdk(metrics);
-}
-
-/** Sends the remaining data, waiting at most `deadlineMs`. Never rejects. */
-export async function stopTelemetry(deadlineMs: number): Promise<void> {
-  if (!shutdown) return;
-  // An unreachable collector must not turn a graceful stop into a failure.
-  await withTimeout(
-    deadlineMs,
-    shutdown().catch(() => undefined),
-  );
+  return (require('./otel-sdk') as { startSdk: typeof startSdk }).startSdk();
 }
 
 type Env = Readonly<Record<string, string | undefined>>;

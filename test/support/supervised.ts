@@ -141,7 +141,7 @@ export function startWithStubs(
     const { supervise } = require(${JSON.stringify(join(ROOT, 'dist/deploy/standalone/supervisor.js'))});
     supervise({
       env: process.env,
-      main: (name) => require('node:path').join(${JSON.stringify(dir)}, name + '.js'),
+      entry: (name) => [require('node:path').join(${JSON.stringify(dir)}, name + '.js')],
       onReady: async (system) => { system.output.say(JSON.stringify({ brokers: system.brokers })); system.output.say('waypost ready'); },
     }).then((code) => process.exit(code));`;
   return startSupervised(process.execPath, ['-e', script], env);

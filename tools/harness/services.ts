@@ -85,7 +85,7 @@ export async function startServices(system: SystemEnv, names: readonly ServiceNa
   const output: Output = { log: keep, error: keep, say: keep, event: () => undefined };
   const services = new Map<ServiceName, ServiceProcess>();
   for (const name of names) {
-    services.set(name, await startService({ name, main: serviceMain(name), env: system.env, output }));
+    services.set(name, await startService({ name, entry: [serviceMain(name)], env: system.env, output }));
   }
   let stopping = false;
   const died = Promise.race(

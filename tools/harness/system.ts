@@ -23,6 +23,8 @@ export interface SystemOptions {
   /** the data dir of an earlier system, with the same `prefix` if the broker is shared; `stop` keeps it */
   dataDir?: string;
   prefix?: string;
+  /** runs all services in one process */
+  together?: boolean;
   deadlineMs?: number;
 }
 
@@ -62,7 +64,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   copyHistoryFiles(dataDir);
   const supervised = startSupervised(
     process.execPath,
-    ['--enable-source-maps', 'dist/deploy/bin/main.js', 'start'],
+    ['--enable-source-maps', 'dist/deploy/bin/main.js', 'start', ...(options.together ? ['--together'] : [])],
     env,
   );
   const stop = async () => {

@@ -95,7 +95,8 @@ export function fetchedRecords(batch: Batch): FetchedRecord[] {
   return batch.messages as unknown as FetchedRecord[];
 }
 
-let patched = false;
+/** Marks a patched kafkajs, of which a process has one: services that share the process have each a copy of this module. */
+const PATCHED = Symbol.for('waypost.patched');
 
 /** Returns a client of the patched kafkajs: every process makes its clients here. */
 export function kafkajsClient(config: KafkaConfig): KafkaJs {
@@ -105,8 +106,9 @@ export function kafkajsClient(config: KafkaConfig): KafkaJs {
 
 /** Patches kafkajs once for the process. */
 export function patchKafkajs(): void {
-  if (patched) return;
-  patched = true;
+  const marked = fetch as Lookup<unknown> & { [PATCHED]?: true };
+  if (marked[PATCHED]) return;
+  marked[PATCHED] = true;
   replaceFetches();
   patchRequestQueues();
   patchReplicaChoice();

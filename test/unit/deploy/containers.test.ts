@@ -64,7 +64,7 @@ test('the chart probes each service at its health port', () => {
 
 test('docker compose and the chart wait longer for a stop than the deadline of the service', () => {
   const deadline =
-    Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/service/run.ts'))![1]!.replace('_', '')) / 1000;
+    Number(/STOP_DEADLINE_MS = ([\d_]+)/.exec(read('shared/service/host-process.ts'))![1]!.replace('_', '')) / 1000;
   const { services } = readYaml<{
     services: Record<string, { preStopSeconds: number; terminationGracePeriodSeconds: number }>;
   }>(`${CHART}/values.yaml`);
