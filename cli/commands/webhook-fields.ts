@@ -51,7 +51,7 @@ async function urlsOf({ world }: Session, given: string): Promise<string[]> {
 }
 
 /**
- * Keeps the headers of each URL that stays, unless new ones are given.
+ * Keeps the authentication, the TLS settings and the headers of each URL that stays, unless new headers are given.
  * @throws CliError for headers without a URL
  */
 function webhooksOf(
@@ -63,8 +63,14 @@ function webhooksOf(
   if (!wanted || wanted.length === 0) throw usage('--headers-file requires --webhook.');
   return wanted.map((url) => {
     const stays = before?.webhooks.find((webhook) => webhook.url === url);
-    return { ...(stays && { id: stays.id }), url, headers: headers ?? stays?.headers ?? {} };
+    return { ...(stays && storedParts(stays)), url, headers: headers ?? stays?.headers ?? {} };
   });
+}
+
+/** Returns what a webhook keeps, in the form that the API takes back. */
+function storedParts({ id, auth, tls }: Before['webhooks'][number]): Pick<Webhook, 'id' | 'auth' | 'tls'> {
+  // A token URL that was lost with its key is null, and the API refuses it.
+  return { id, ...(auth && { auth: auth as Webhook['auth'] }), ...(tls && { tls }) };
 }
 
 async function secretOf(

@@ -69,9 +69,10 @@ export const ACCESS = {
   'GET /destinations': reader,
   'POST /destinations': admin,
   'GET /destinations/{id}': reader,
-  'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'proxy'] },
+  'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'] },
   'DELETE /destinations/{id}': admin,
   'POST /destinations/{id}/rotate-secret': admin,
+  'GET /destinations/{id}/public-keys': open,
   'POST /destinations/{id}/test': operator,
   'GET /destinations/{id}/filter': { ...reader, alsoNeeds: 'events:read' },
   'POST /filters/try': { ...reader, alsoNeeds: 'events:read' },
@@ -142,7 +143,8 @@ export const accessTo = (id: OperationId): Access => ACCESS[id];
 export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);
-  const { alsoNeeds } = accessTo(id);
+  const { role, alsoNeeds } = accessTo(id);
+  if (role === 'none') return [];
   const own: Right[] = resource ? [`${resource}:${method === 'GET' ? 'read' : 'write'}`] : [];
   return alsoNeeds ? [...own, alsoNeeds] : own;
 }

@@ -3,7 +3,8 @@ import { CALL_TYPES, type Json, MESSAGE_TYPES } from '../model/message';
 import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
-import { changed, list, name, pageParameters, patchOf, switchOffAfter } from './fields';
+import { signature, signatureView } from './endpoint-auth';
+import { changed, list, name, pageParameters, patchOf, switchOffAfter, time } from './fields';
 import { type OperationsOf } from './operation';
 import { requestBody, requestView } from './request';
 import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
@@ -26,6 +27,7 @@ export const destinationBody = z.strictObject({
   sources: z.array(z.string()).max(MAX_SOURCES).meta({ description: 'Ids of the connected sources' }),
   webhooks: z.array(webhookBody).min(1).max(MAX_WEBHOOKS),
   sharedSecret: sharedSecret.optional(),
+  signature: signature.optional(),
   types: z
     .array(z.enum(MESSAGE_TYPES))
     .min(1)
@@ -75,6 +77,7 @@ const destination = z.strictObject({
   paused: z.boolean(),
   sources: z.array(z.string()),
   ...webhookFields,
+  signature: signatureView.nullable(),
   types: z.array(z.enum(MESSAGE_TYPES)).nullable(),
   filter: z.string().nullable(),
   request: requestView,
@@ -94,6 +97,16 @@ const test = z.strictObject({
   attempt: testAttempt.nullable(),
 });
 
+const publicKeys = z.strictObject({
+  data: z.array(
+    z.strictObject({
+      key: z.string().meta({ description: '`whpk_` and the Ed25519 public key as base64' }),
+      createdAt: time,
+      until: time.nullable().meta({ description: 'When the key stops signing; null: not planned' }),
+    }),
+  ),
+});
+
 const integration = z.strictObject({
   type: z.string(),
   name: z.string(),
@@ -105,6 +118,7 @@ export const DESTINATION_RESPONSES = {
   Destination: destination,
   Destinations: list(destination),
   RotatedDestination: destination.extend(rotated),
+  PublicKeys: publicKeys,
   Test: test,
   Catalog: list(integration),
 };
@@ -131,10 +145,14 @@ export const DESTINATION_OPERATIONS = {
     conditional: true,
   },
   'POST /destinations/{id}/rotate-secret': {
-    summary: 'Rotate the shared secret of a destination',
+    summary: 'Rotate the shared secret or the Ed25519 key of a destination',
     ok: [200, 'RotatedDestination'],
     body: rotateSecretBody,
     conditional: true,
+  },
+  'GET /destinations/{id}/public-keys': {
+    summary: 'List the public keys that verify the Ed25519 signatures of a destination',
+    ok: [200, 'PublicKeys'],
   },
   'POST /destinations/{id}/test': {
     act: { kind: 'destination', action: 'tested' },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkStaticHeaders, checkWebhookUrl } from '../model/webhook-request';
+import { auth, authView, isKeepValue, type SecretValue, tls, tlsView } from './endpoint-auth';
 import { overlap, time, timeInput } from './fields';
 
 /**
@@ -17,22 +18,6 @@ const MAX_SECRET_CHARACTERS = 512;
 const MIN_SECRET_BYTES = 8;
 const WHSEC = 'whsec_';
 
-/** `{"keep": true}` instead of a header's value keeps the stored value. */
-export interface KeepValue {
-  keep: true;
-}
-type HeaderValue = string | KeepValue;
-
-export function isKeepValue(value: unknown): value is KeepValue {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'keep' in value &&
-    value.keep === true &&
-    Object.keys(value).length === 1
-  );
-}
-
 const url = z
   .string()
   .superRefine((text, ctx) => {
@@ -42,7 +27,7 @@ const url = z
   .meta({ description: 'http or https, without user info and fragment, at most 2,048 characters', format: 'uri' });
 
 const headers = z
-  .record(z.string(), z.custom<HeaderValue>())
+  .record(z.string(), z.custom<SecretValue>())
   .superRefine((given, ctx) => {
     // A kept value was validated when it was set; only its name can be wrong.
     const values = Object.entries(given).map(([key, value]) => [key, isKeepValue(value) ? '' : value]);
@@ -65,6 +50,8 @@ export const webhookBody = z.strictObject({
   id: z.string().optional().meta({ description: 'Assigned by Waypost. On PATCH: the existing webhook to change' }),
   url,
   headers,
+  auth: auth.nullish(),
+  tls: tls.nullish(),
 });
 export type WebhookFields = z.output<typeof webhookBody>;
 
@@ -94,6 +81,7 @@ function signingBytes(secret: string): number {
 }
 
 export const rotateSecretBody = z.strictObject({
+  key: z.enum(['sharedSecret', 'ed25519']).default('sharedSecret').meta({ description: 'The secret to rotate' }),
   sharedSecret: sharedSecret.optional(),
   overlap,
   switchAt: timeInput
@@ -108,6 +96,8 @@ export const webhookFields = {
       id: z.string(),
       url: z.string().nullable(),
       headers: z.record(z.string(), z.strictObject({ keep: z.literal(true) })),
+      auth: authView.nullable(),
+      tls: tlsView.nullable(),
     }),
   ),
   hasSharedSecret: z.boolean(),

@@ -1,4 +1,5 @@
 import { type Destination, type Kind, type Kinds, type Encrypted, type Source, SYSTEM_ID } from '../model/config';
+import { mapAuth, mapSignature, mapTls } from '../model/endpoint-auth';
 import { AppError } from '../service/errors';
 import { keyProblem, newSystemEntry, type Encryptor, decryptWriteKey, encryptWriteKey } from './encryption';
 import { type ConfigReader, type Entry } from './types';
@@ -24,15 +25,19 @@ interface Resealed<T> {
 
 /** Pure, except for the random parts of encrypted texts. */
 function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
-  const { id, webhooks, secrets } = destination;
+  const { id, webhooks, secrets, signature } = destination;
   const again = resealer(id, encryptor);
+  const seal = (sealed: Encrypted) => again.seal(sealed);
   const data: Destination = {
     ...destination,
-    webhooks: webhooks.map(({ url, headers, ...webhook }) => ({
+    webhooks: webhooks.map(({ url, headers, auth, tls, ...webhook }) => ({
       ...webhook,
+      ...(auth && { auth: mapAuth(auth, seal) }),
+      ...(tls && { tls: mapTls(tls, seal) }),
       url: again.seal(url),
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, again.seal(value)])),
     })),
+    ...(signature && { signature: mapSignature(signature, seal) }),
     ...(secrets && {
       secrets: {
         ...secrets,

@@ -1,5 +1,6 @@
 import { type Audience, type ComputedTrait } from './audience-definition';
 import { type BatchSettings } from './batch';
+import { type Auth, type EndpointTls, type SignatureSettings } from './endpoint-auth';
 import { type MessageType } from './message';
 import { type RetryPlan } from './retry-plan';
 import { type RequestSettings } from './request-settings';
@@ -69,6 +70,8 @@ export interface EncryptedWebhook {
   /** scheme, host and port of the URL: not a secret, shown in lists and logs */
   origin: string;
   headers: Record<string, Encrypted>;
+  auth?: Auth<Encrypted>;
+  tls?: EndpointTls<Encrypted>;
 }
 
 export interface EncryptedSecrets {
@@ -101,6 +104,7 @@ export interface Destination {
   sources: string[];
   webhooks: EncryptedWebhook[];
   secrets?: EncryptedSecrets;
+  signature?: SignatureSettings<Encrypted>;
   /** absent: all */
   types?: MessageType[];
   /** a CEL condition (docs/guide/filters.md) that messages must match; absent: all */

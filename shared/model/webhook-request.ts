@@ -146,6 +146,11 @@ function checkHeaders(headers: Record<string, unknown>, wrongName: typeof namePr
   return problems;
 }
 
+/** Returns why a header of this name may not be set, as the end of a sentence; undefined if it may. */
+export function checkHeaderName(name: string): string | undefined {
+  return nameProblem(name, name.toLowerCase());
+}
+
 function nameProblem(name: string, lower: string): string | undefined {
   if (!TOKEN.test(name)) return 'is not a valid header name';
   return refusal(lower);

@@ -12,6 +12,7 @@ export const DESTINATION_FIELDS = {
   name: 'Name',
   sources: 'Sources',
   webhooks: 'URLs and headers',
+  signature: 'Signatures',
   types: 'Types',
   filter: 'Filter',
   request: 'Request',

@@ -15,6 +15,9 @@ export interface WebhookDraft {
   id?: string;
   url: string;
   headers: HeaderDraft[];
+  /** as stored; the form does not change them */
+  auth?: Destination['webhooks'][number]['auth'];
+  tls?: Destination['webhooks'][number]['tls'];
 }
 
 export interface Draft {
@@ -76,10 +79,12 @@ function batchDraft(batch: Destination['batch']): BatchDraft {
 
 /** The API never returns header values: they stay as stored. */
 export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
-  return webhooks.map(({ id, url, headers }) => ({
+  return webhooks.map(({ id, url, headers, auth, tls }) => ({
     id,
     url: url ?? '',
     headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
+    ...(auth && { auth }),
+    ...(tls && { tls }),
   }));
 }
 
@@ -188,10 +193,13 @@ function batchOf({ maxEvents, maxWait, maxBytes }: BatchDraft) {
 }
 
 /** Converts a webhook to the API's format. */
-export function webhookOf({ id, url, headers }: WebhookDraft): Creation['webhooks'][number] {
+export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Creation['webhooks'][number] {
   return {
     ...(id !== undefined && { id }),
     url,
+    // A token URL that was lost with its key is null, and the API refuses it.
+    ...(auth && { auth: auth as Creation['webhooks'][number]['auth'] }),
+    ...(tls && { tls }),
     headers: Object.fromEntries(
       headers.map(({ name, value, kept }) => [name, kept && value === '' ? { keep: true as const } : value]),
     ),

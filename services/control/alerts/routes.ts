@@ -4,7 +4,7 @@ import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../auth/identities';
 import { type At, newId, newSharedSecret } from '../config/config-entries';
 import { type ControlContext } from '../context';
-import { rotateSecret } from '../destinations/model';
+import { rotateSecret } from '../destinations/rotation';
 import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';

@@ -4,8 +4,10 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { destinationView, secretsNow } from '../destinations/model';
-import { openWebhooks, sealWebhooks, webhookErrors } from '../destinations/webhooks';
+import { destinationView } from '../destinations/model';
+import { secretsNow } from '../destinations/rotation';
+import { openWebhooks } from '../destinations/stored-webhook';
+import { sealWebhooks, webhookErrors } from '../destinations/webhooks';
 import { mergePatch } from '../http/entry-patch';
 import { parseBody } from '../http/validate';
 
@@ -39,7 +41,7 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
   const stored = openWebhooks(before, encryptor);
-  const fields = parseBody(alertsBody, merged, webhookErrors(merged, stored));
+  const fields = parseBody(alertsBody, merged, webhookErrors(merged, stored, { now }));
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;
   const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);

@@ -1,7 +1,7 @@
 import { isUnderWay } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
-import { openWebhooks } from '../destinations/webhooks';
+import { openWebhooks } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';

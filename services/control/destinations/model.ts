@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { batchToView } from '../../../shared/api/batch';
 import { destinationBody } from '../../../shared/api/destinations';
 import { durationText } from '../../../shared/api/fields';
-import { rotateSecretBody } from '../../../shared/api/webhooks';
 import { compileExpression } from '../../../shared/cel/compile';
 import { mistakeText } from '../../../shared/cel/syntax';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
-import { DEFAULT_SHARDS, type Destination, type EncryptedSecrets } from '../../../shared/model/config';
+import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { mergePatch } from '../http/entry-patch';
-import { type FieldError, pointer, Problem } from '../http/problem';
-import { invalidFields, parseBody } from '../http/validate';
+import { type FieldError, pointer } from '../http/problem';
+import { parseBody } from '../http/validate';
+import { authView } from './auth';
 import {
   changesProxy,
   planFields,
@@ -22,8 +22,12 @@ import {
   retryErrors,
   sealProxy,
 } from './delivery-options';
-import { openWebhooks, proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
 import { headerClashes, requestFields, requestView, storedRequest } from './request';
+import { secretsNow } from './rotation';
+import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
+import { openWebhooks, originOf } from './stored-webhook';
+import { tlsView } from './tls';
+import { proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
 
 /**
  * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
@@ -54,7 +58,12 @@ type Fields = z.output<typeof withoutWebhooks>;
 export function createDestination(body: unknown, making: Making): Destination {
   // As in a patch, null means absent.
   const given = mergePatch({}, (body ?? {}) as Json);
-  const errors = [...sourceErrors(given, making), ...webhookErrors(given, []), ...optionErrors(given, {}, making)];
+  const errors = [
+    ...sourceErrors(given, making),
+    ...webhookErrors(given, [], making),
+    ...signatureErrors(given, { isSigned: has(given, 'sharedSecret'), webhooks: webhooksIn(given) }),
+    ...optionErrors(given, {}, making),
+  ];
   const fields = parseBody(destinationFields, given, errors);
   return assemble(fields, undefined, making);
 }
@@ -63,10 +72,12 @@ export function createDestination(body: unknown, making: Making): Destination {
 export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
   const merged = mergePatch(patchable(before, making), patch);
   const [setsWebhooks, proxyChanges] = [has(patch, 'webhooks'), changesProxy(merged, before)];
+  const isSigned = has(merged, 'sharedSecret') || (before.secrets !== undefined && !has(patch, 'sharedSecret'));
   const errors = [
     ...sourceErrors(merged, making),
-    ...webhookErrors(merged, openWebhooks(before, making.encryptor), proxyChanges),
+    ...webhookErrors(merged, openWebhooks(before, making.encryptor), { now: making.now, proxyChanges }),
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
+    ...signatureErrors(merged, { isSigned, webhooks: setsWebhooks ? webhooksIn(merged) : before.webhooks }),
     ...optionErrors(merged, before, making),
   ];
   const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
@@ -87,9 +98,10 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
   const switchOffAfter = switchOffAfterMs === undefined ? undefined : durationText(switchOffAfterMs);
   const retry = planFields(destination.retry);
   const proxy = proxyView(destination.proxy) ?? undefined;
+  const signature = signatureFields(destination.signature);
   const fields = {
     ...{ name, type, enabled, paused, sources, types, filter, maxPerSecond, shards, switchOffAfter },
-    ...{ request, batch, retry, proxy },
+    ...{ request, batch, retry, proxy, signature },
   };
   return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
 }
@@ -103,6 +115,13 @@ function optionErrors(
   return [...headerClashes(body, before.webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
 }
 
+function webhooksIn(body: Json): JsonObject[] {
+  const webhooks = has(body, 'webhooks') ? body.webhooks : undefined;
+  const isObject = (item: Json): item is JsonObject =>
+    typeof item === 'object' && item !== null && !Array.isArray(item);
+  return Array.isArray(webhooks) ? webhooks.filter(isObject) : [];
+}
+
 function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
 }
@@ -110,7 +129,7 @@ function withoutAbsent(fields: Record<string, Json | undefined>): JsonObject {
 function assemble(fields: Fields, before: Destination | undefined, making: Making): Destination {
   const { id, now, encryptor } = making;
   const at = now.toISOString();
-  const { types, filter, maxPerSecond, shards, batch, switchOffAfter } = fields;
+  const { types, filter, maxPerSecond, shards, batch, switchOffAfter, signature } = fields;
   const request = storedRequest(fields.request);
   const secrets =
     fields.sharedSecret === undefined
@@ -120,6 +139,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
   const sealing = { ownerId: id, encryptor, newId: making.newWebhookId };
   const retry = planOf(fields.retry);
   const proxy = sealProxy(fields.proxy, before?.proxy, sealing);
+  const encrypt = (text: string) => encryptor.encrypt(text, id);
   return {
     id,
     name: fields.name,
@@ -129,6 +149,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
     sources: [...new Set(fields.sources)],
     webhooks: fields.webhooks ? sealWebhooks(fields.webhooks, stored, sealing) : (before?.webhooks ?? []),
     ...(secrets && { secrets }),
+    ...(signature && { signature: sealSignature(signature, before?.signature, { now, encrypt }) }),
     ...(types && { types: [...new Set(types)] }),
     ...(filter !== undefined && { filter }),
     ...(request && { request }),
@@ -176,15 +197,18 @@ export function destinationView(
     paused: data.paused,
     // A deleted source stays in its destinations. It is left out here, and removed with the next change.
     sources: data.sources.filter(sourceExists),
-    webhooks: openWebhooks(data, encryptor).map(({ sealed, url }) => ({
+    webhooks: openWebhooks(data, encryptor).map(({ sealed, url, tokenUrl }) => ({
       id: sealed.id,
       url: seesSecrets ? (url ?? null) : sealed.origin,
       headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true as const }])),
+      auth: authView(sealed.auth, (seesSecrets ? tokenUrl : originOf(tokenUrl)) ?? null),
+      tls: tlsView(sealed.tls),
     })),
     hasSharedSecret: secrets !== undefined,
     secretRotation: secrets?.previous
       ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt ?? secrets.overlapUntil) }
       : null,
+    signature: signatureView(data.signature),
     types: data.types ?? null,
     filter: data.filter ?? null,
     request: requestView(data.request),
@@ -197,53 +221,5 @@ export function destinationView(
     version,
     createdAt: data.createdAt,
     updatedAt: data.updatedAt,
-  };
-}
-
-/** Returns the secrets without expired ones. */
-export function secretsNow(secrets: EncryptedSecrets | undefined, now: Date): EncryptedSecrets | undefined {
-  if (!secrets?.previous || now.getTime() < (secrets.overlapUntil ?? 0)) return secrets;
-  return { current: secrets.current };
-}
-
-export interface Rotated {
-  destination: Destination;
-  /** the new secret if Waypost generated it; shown only once */
-  generated: string | undefined;
-}
-
-/**
- * Rotates a shared secret. During the overlap both secrets sign `webhook-signature`. `X-Signature` holds one signature,
- * and changes at `switchAt`, by default the end of the overlap.
- * @param made.secret a new random secret, used if the body contains none
- * @throws Problem `invalid_fields`, or `conflict` during the overlap of another rotation: there is no room for a third
- * secret, and receivers that still use the first would be cut off without notice
- */
-export function rotateSecret(
-  destination: Destination,
-  body: unknown,
-  made: { secret: string; now: Date; encryptor: Encryptor },
-): Rotated {
-  const { now, encryptor } = made;
-  const fields = parseBody(rotateSecretBody, body);
-  const before = secretsNow(destination.secrets, now);
-  if (before?.previous && fields.overlap > 0) {
-    throw new Problem(
-      'conflict',
-      `A rotation is in progress until ${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
-    );
-  }
-  const overlapUntil = now.getTime() + fields.overlap;
-  const switchAt = fields.switchAt === undefined ? overlapUntil : Date.parse(fields.switchAt);
-  if (switchAt > overlapUntil) {
-    const detail = 'must not be after the end of the overlap, when the old secret expires';
-    throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
-  }
-  const current = encryptor.encrypt(fields.sharedSecret ?? made.secret, destination.id);
-  const secrets: EncryptedSecrets =
-    before && fields.overlap > 0 ? { current, previous: before.current, overlapUntil, switchAt } : { current };
-  return {
-    destination: { ...destination, secrets, updatedAt: now.toISOString() },
-    generated: fields.sharedSecret === undefined ? made.secret : undefined,
   };
 }

@@ -11,7 +11,9 @@ import { tryOnEvents } from '../debugger/filters';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
-import { createDestination, destinationView, type Making, patchDestination, rotateSecret } from './model';
+import { createDestination, destinationView, type Making, patchDestination } from './model';
+import { rotateSecret } from './rotation';
+import { publicKeys } from './signature';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
@@ -49,6 +51,11 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       const { entry, generated } = await rotate(deps, own(call));
       // A generated secret is shown in this response and never again.
       return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
+    },
+    'GET /destinations/{id}/public-keys': ({ id }) => {
+      const data = publicKeys(entries.get('destination', own({ id }).id).data, deps.now());
+      if (data.length > 0) return { data };
+      throw new Problem('not_found', 'The destination has no Ed25519 key');
     },
     'GET /destinations/{id}/filter': (call) => {
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;

@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { isKeepValue, type WebhookFields } from '../../../shared/api/webhooks';
+import { isKeepValue } from '../../../shared/api/endpoint-auth';
+import { type WebhookFields } from '../../../shared/api/webhooks';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
 import { type FieldError, pointer } from '../http/problem';
+import { authErrors, sealAuth, type WebhookError } from './auth';
+import { type ChangeContext, NOTHING_TO_KEEP, type StoredWebhook, urlChange } from './stored-webhook';
+import { sealTls, tlsErrors } from './tls';
 
 /**
  * Matches the webhooks in a request with the stored ones, and decides which stored values they may keep.
@@ -10,18 +14,6 @@ import { type FieldError, pointer } from '../http/problem';
  * A stored header value is never sent to an origin other than the one it was set for. Otherwise any editor of a
  * destination could send its credentials to a host of their choice.
  */
-
-/** A stored webhook with its decrypted URL; without it if a key was lost. */
-export interface StoredWebhook {
-  sealed: EncryptedWebhook;
-  url: string | undefined;
-}
-
-export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
-  // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable, so that the URL can
-  // be set again.
-  return destination.webhooks.map((sealed) => ({ sealed, url: encryptor.decrypt(sealed.url, destination.id).text }));
-}
 
 /** The readable parts of a body with any other mistakes, so that one response names all errors. */
 const outline = z.object({
@@ -32,27 +24,28 @@ const outline = z.object({
           id: z.string().optional().catch(undefined),
           url: z.string().optional().catch(undefined),
           headers: z.record(z.string(), z.unknown()).catch({}),
+          auth: z.unknown().optional(),
+          tls: z.unknown().optional(),
         })
-        .catch({ id: undefined, url: undefined, headers: {} }),
+        .catch({ id: undefined, url: undefined, headers: {}, auth: undefined, tls: undefined }),
     )
     .catch([]),
 });
 type Outline = z.output<typeof outline>['webhooks'][number];
 
-/**
- * Returns the errors in ids and kept values of `body.webhooks`, in addition to the errors of the schema.
- * @param proxyChanges true if the body sets another proxy, which would see the kept values on their way
- */
-export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], proxyChanges = false): FieldError[] {
+/** Returns the errors in ids, kept values and certificates of `body.webhooks`, in addition to the errors of the schema. */
+export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], around: ChangeContext): FieldError[] {
   const read = outline.safeParse(body);
   const given = read.success ? read.data.webhooks : [];
   const matches = matchStored(given, stored);
   return given.flatMap((item, i) => {
     const match = matches[i];
-    const errors = keepErrors(item, match, proxyChanges).map(([header, detail]) => ({
-      pointer: pointer(['webhooks', i, 'headers', header]),
-      detail,
-    }));
+    const found = [
+      ...keepErrors(item, match, around),
+      ...authErrors(item, match, around),
+      ...tlsErrors(item, match, around),
+    ];
+    const errors = found.map(([path, detail]) => ({ pointer: pointer(['webhooks', i, ...path]), detail }));
     if (item.id === undefined || match) return errors;
     const twice = stored.some(({ sealed }) => sealed.id === item.id);
     const detail = twice
@@ -63,7 +56,10 @@ export function webhookErrors(body: unknown, stored: readonly StoredWebhook[], p
 }
 
 /** Returns the stored webhook of each given one: by its id, otherwise by the same URL. None is matched twice. */
-function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]): (StoredWebhook | undefined)[] {
+function matchStored(
+  given: readonly Pick<Outline, 'id' | 'url'>[],
+  stored: readonly StoredWebhook[],
+): (StoredWebhook | undefined)[] {
   const left = new Set(stored);
   const take = (wanted: (candidate: StoredWebhook) => boolean) => {
     const found = [...left].find(wanted);
@@ -82,31 +78,21 @@ function matchStored(given: readonly Outline[], stored: readonly StoredWebhook[]
 /** Returns the errors of a change of the proxy that leaves the stored webhooks, with their secrets, as they are. */
 export function proxyChangeErrors(stored: readonly EncryptedWebhook[]): FieldError[] {
   if (!stored.some(hasSecrets)) return [];
-  const detail = 'cannot change while stored values are kept. Send `webhooks` with the values of their headers too';
+  const detail = 'cannot change while stored values are kept. Send `webhooks` with the values of their secrets too';
   return [{ pointer: pointer(['proxy']), detail }];
 }
 
 /** Returns whether a stored webhook has values that are sent to its origin and that reads do not show. */
-function hasSecrets({ headers }: EncryptedWebhook): boolean {
-  return Object.keys(headers).length > 0;
+function hasSecrets({ headers, auth, tls }: EncryptedWebhook): boolean {
+  return Object.keys(headers).length > 0 || auth !== undefined || tls?.key !== undefined;
 }
 
-function keepErrors(
-  item: Outline,
-  match: StoredWebhook | undefined,
-  proxyChanges: boolean,
-): [header: string, detail: string][] {
+function keepErrors(item: Outline, match: StoredWebhook | undefined, around: ChangeContext): WebhookError[] {
   const kept = Object.entries(item.headers).filter(([, value]) => isKeepValue(value));
-  return kept.flatMap(([header]): [string, string][] => {
-    if (!match || storedHeader(match, header) === undefined) {
-      return [[header, 'has no stored value to keep. Send the value']];
-    }
-    if (proxyChanges) return [[header, 'cannot be kept, because the proxy changes. Send the value']];
-    // The schema reports a text that is not a URL.
-    if (item.url !== undefined && URL.canParse(item.url) && new URL(item.url).origin !== match.sealed.origin) {
-      return [[header, 'cannot be kept, because the origin of the URL changes. Send the value']];
-    }
-    return [];
+  return kept.flatMap(([header]): WebhookError[] => {
+    const isStored = match && storedHeader(match, header) !== undefined;
+    const problem = isStored ? urlChange(item, match, around) : NOTHING_TO_KEEP;
+    return problem === undefined ? [] : [[['headers', header], problem]];
   });
 }
 
@@ -117,22 +103,23 @@ export function sealWebhooks(
   making: { ownerId: string; encryptor: Encryptor; newId: () => string },
 ): EncryptedWebhook[] {
   const { ownerId, encryptor, newId } = making;
-  const matches = matchStored(
-    webhooks.map(({ id, url, headers }) => ({ id, url, headers })),
-    stored,
-  );
-  return webhooks.map(({ url, headers }, i) => {
+  const matches = matchStored(webhooks, stored);
+  const encrypt = (text: string) => encryptor.encrypt(text, ownerId);
+  return webhooks.map(({ url, headers, auth, tls }, i) => {
     const match = matches[i];
     const sealed = Object.entries(headers).flatMap(([header, value]): [string, Encrypted][] => {
-      if (!isKeepValue(value)) return [[header, encryptor.encrypt(value, ownerId)]];
+      if (!isKeepValue(value)) return [[header, encrypt(value)]];
       const kept = match && storedHeader(match, header);
       return kept === undefined ? [] : [[header, kept]];
     });
+    const sealedTls = tls ? sealTls(tls, match?.sealed.tls, encrypt) : undefined;
     return {
       id: match?.sealed.id ?? newId(),
-      url: encryptor.encrypt(url, ownerId),
+      url: encrypt(url),
       origin: new URL(url).origin,
       headers: Object.fromEntries(sealed),
+      ...(auth && { auth: sealAuth(auth, match?.sealed.auth, encrypt) }),
+      ...(sealedTls && { tls: sealedTls }),
     };
   });
 }

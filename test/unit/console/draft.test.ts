@@ -17,7 +17,10 @@ const STORED: Destination = {
   enabled: true,
   paused: false,
   sources: ['src_1'],
-  webhooks: [{ id: 'wh_1', url: 'https://example.com/hook', headers: { Authorization: { keep: true } } }],
+  webhooks: [
+    { id: 'wh_1', url: 'https://example.com/hook', headers: { Authorization: { keep: true } }, auth: null, tls: null },
+  ],
+  signature: null,
   hasSharedSecret: true,
   secretRotation: null,
   types: null,

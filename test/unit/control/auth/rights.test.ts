@@ -123,5 +123,10 @@ it('the OpenAPI document names the role and rights of each operation, and lists 
       rightsFor(id),
     ]);
   }
-  expect(body.paths['/destinations/{id}'].patch['x-waypost-admin-fields']).toEqual(['webhooks', 'sharedSecret']);
+  expect(body.paths['/destinations/{id}'].patch['x-waypost-admin-fields']).toEqual([
+    'webhooks',
+    'sharedSecret',
+    'signature',
+    'proxy',
+  ]);
 });

@@ -45,6 +45,7 @@ beforeEach(async () => {
     sources: [source.body.id],
     webhooks,
     types: ['track'],
+    signature: { ed25519: true },
     enabled: true,
   };
   const destination = await control.call('post', '/destinations').send(body);

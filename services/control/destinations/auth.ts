@@ -1,0 +1,113 @@
+import { type AuthFields, isKeepValue } from '../../../shared/api/endpoint-auth';
+import { type Auth, authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
+import { type Encrypted } from '../../../shared/model/config';
+import {
+  becauseOf,
+  type ChangeContext,
+  NOTHING_TO_KEEP,
+  originOf,
+  type StoredWebhook,
+  urlChange,
+} from './stored-webhook';
+
+/** The authentication of a URL: which stored secrets a request may keep, their encryption, and the API view. */
+
+/** An error at a field of a webhook. */
+export type WebhookError = [path: string[], detail: string];
+
+/** Returns the errors that the schema of one field cannot find. @param given as sent, with any mistakes */
+export function authErrors(
+  { url, auth, headers }: { url?: string | undefined; auth?: unknown; headers: object },
+  match: StoredWebhook | undefined,
+  around: ChangeContext,
+): WebhookError[] {
+  if (!isAuth(auth)) return [];
+  const header = authHeaderName(auth);
+  const twice = Object.keys(headers).find((name) => name.toLowerCase() === header);
+  const errors = keptFields(auth).flatMap((field): WebhookError[] => {
+    const problem = isStored(auth, field, match) ? secretChange({ url, auth }, match, around) : NOTHING_TO_KEEP;
+    return problem === undefined ? [] : [[['auth', ...field.split('/')], problem]];
+  });
+  if (twice === undefined) return errors;
+  return [[['auth'], `sets the header ${twice}, which is also in headers. Remove one of them`], ...errors];
+}
+
+interface RawAuth {
+  type: string;
+  [field: string]: unknown;
+}
+
+export function isAuth(value: unknown): value is RawAuth {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+/** Returns the fields with `{"keep": true}`. */
+function keptFields({ params, ...rest }: RawAuth): string[] {
+  const inParams = typeof params === 'object' && params !== null ? Object.entries(params) : [];
+  const all = [...Object.entries(rest), ...inParams.map(([name, value]) => [`params/${name}`, value] as const)];
+  return all.filter(([, value]) => isKeepValue(value)).map(([field]) => field);
+}
+
+function isStored({ type }: RawAuth, field: string, match: StoredWebhook | undefined): match is StoredWebhook {
+  const stored = match?.sealed.auth;
+  return stored?.type === type && secretsIn(stored).has(field);
+}
+
+/**
+ * Returns why a secret cannot be kept that may also go to the token endpoint: those of the authentication, and the
+ * private key of the client certificate.
+ */
+export function secretChange(
+  { url, auth }: { url?: string | undefined; auth?: unknown },
+  match: StoredWebhook,
+  around: ChangeContext,
+): string | undefined {
+  const { sealed } = match;
+  const tokenUrl = isAuth(auth) && auth.type === 'oauth2' ? auth.tokenUrl : undefined;
+  const stored = sealed.auth?.type === 'oauth2' ? sealed.auth.tokenOrigin : undefined;
+  const change = originOf(tokenUrl) === stored ? undefined : becauseOf('the origin of tokenUrl changes');
+  return urlChange({ url }, match, around) ?? change;
+}
+
+function secretsIn(auth: Auth<Encrypted>): Map<string, Encrypted> {
+  const found = new Map<string, Encrypted>();
+  mapAuth(auth, (secret, field) => found.set(field, secret));
+  return found;
+}
+
+/** @param fields validated by the schema and by `authErrors` */
+export function sealAuth(
+  fields: AuthFields,
+  stored: Auth<Encrypted> | undefined,
+  encrypt: (text: string) => Encrypted,
+): Auth<Encrypted> {
+  const kept = stored ? secretsIn(stored) : new Map<string, Encrypted>();
+  return mapAuth(shapeOf(fields), (value, field) =>
+    // `authErrors` has refused a value to keep that is not stored.
+    isKeepValue(value) ? (kept.get(field) ?? encrypt('')) : encrypt(value),
+  );
+}
+
+/** Returns the stored form, in which an absent field is missing. */
+function shapeOf(fields: AuthFields) {
+  if (fields.type !== 'oauth2') return fields;
+  const { type, tokenUrl, clientId, clientSecret, scope, audience, params, clientAuth } = fields;
+  return {
+    ...{ type, tokenUrl, tokenOrigin: new URL(tokenUrl).origin, clientId, clientSecret },
+    ...(scope != null && { scope }),
+    ...(audience != null && { audience }),
+    ...(params != null && { params }),
+    ...(clientAuth != null && { clientAuth }),
+  };
+}
+
+const KEEP = { keep: true as const };
+
+/** @param tokenUrl the URL to show, or null if it was lost with its key */
+export function authView(auth: Auth<Encrypted> | undefined, tokenUrl: string | null) {
+  if (!auth) return null;
+  const view = mapAuth(auth, () => KEEP);
+  if (view.type !== 'oauth2') return view;
+  const { type, clientId, clientSecret, scope = null, audience = null, params = null, clientAuth = 'basic' } = view;
+  return { type, tokenUrl, clientId, clientSecret, scope, audience, params, clientAuth };
+}

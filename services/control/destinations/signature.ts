@@ -1,0 +1,146 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { type SignatureFields } from '../../../shared/api/endpoint-auth';
+import { type Destination, type Encrypted } from '../../../shared/model/config';
+import {
+  authHeaderName,
+  type Ed25519KeyPair,
+  type Ed25519Keys,
+  type SignatureSettings,
+} from '../../../shared/model/endpoint-auth';
+import { type Json, type JsonObject } from '../../../shared/model/message';
+import { type FieldError, pointer, Problem } from '../http/problem';
+import { isAuth } from './auth';
+
+/** The signatures of a destination, and its Ed25519 keys. */
+
+/** Returns a new pair in the encoding of Standard Webhooks. The private part is the seed and the public key. */
+function newEd25519Pair(now: Date): Ed25519KeyPair<string> {
+  const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const [seed, publicKey] = [jwk.d, jwk.x].map((part) => Buffer.from(part ?? '', 'base64url')) as [Buffer, Buffer];
+  return {
+    publicKey: `whpk_${publicKey.toString('base64')}`,
+    privateKey: `whsk_${Buffer.concat([seed, publicKey]).toString('base64')}`,
+    createdAt: now.toISOString(),
+  };
+}
+
+/** A destination that is switched to Ed25519 gets a key pair; switched off, it loses it. */
+export function sealSignature(
+  { xSignature, ed25519, custom }: SignatureFields,
+  before: SignatureSettings<Encrypted> | undefined,
+  { now, encrypt }: { now: Date; encrypt: (text: string) => Encrypted },
+): SignatureSettings<Encrypted> {
+  const keys = ed25519
+    ? (keysNow(before?.ed25519, now) ?? { current: sealed(newEd25519Pair(now), encrypt) })
+    : undefined;
+  return {
+    ...(xSignature !== undefined && { xSignature }),
+    ...(custom && {
+      custom: {
+        ...{ header: custom.header, algorithm: custom.algorithm, encoding: custom.encoding },
+        ...(custom.prefix != null && { prefix: custom.prefix }),
+      },
+    }),
+    ...(keys && { ed25519: keys }),
+  };
+}
+
+function sealed(pair: Ed25519KeyPair<string>, encrypt: (text: string) => Encrypted): Ed25519KeyPair<Encrypted> {
+  return { ...pair, privateKey: encrypt(pair.privateKey) };
+}
+
+/** Returns the keys without an expired one. */
+function keysNow<S>(keys: Ed25519Keys<S> | undefined, now: Date): Ed25519Keys<S> | undefined {
+  if (!keys?.previous || now.getTime() < (keys.overlapUntil ?? 0)) return keys;
+  return { current: keys.current };
+}
+
+/**
+ * Rotates the Ed25519 key. Both keys sign during the overlap.
+ * @throws Problem `conflict` if the destination has no key, or another rotation is in progress
+ */
+export function rotateEd25519(
+  destination: Destination,
+  overlapMs: number,
+  { now, encrypt }: { now: Date; encrypt: (text: string) => Encrypted },
+): Destination {
+  const keys = keysNow(destination.signature?.ed25519, now);
+  if (!keys) throw new Problem('conflict', 'The destination has no Ed25519 key. Set signature.ed25519 to true first');
+  if (keys.previous && overlapMs > 0) {
+    throw new Problem(
+      'conflict',
+      `A rotation is in progress until ${new Date(keys.overlapUntil ?? 0).toISOString()}. Wait, or end it with an overlap of 0s`,
+    );
+  }
+  const current = sealed(newEd25519Pair(now), encrypt);
+  const overlap = { previous: keys.current, overlapUntil: now.getTime() + overlapMs };
+  const ed25519 = { current, ...(overlapMs > 0 && overlap) };
+  return { ...destination, signature: { ...destination.signature, ed25519 }, updatedAt: now.toISOString() };
+}
+
+/** Returns the public keys that sign now, the newest first. */
+export function publicKeys(destination: Destination, now: Date) {
+  const keys = keysNow(destination.signature?.ed25519, now);
+  if (!keys) return [];
+  const { current, previous, overlapUntil = 0 } = keys;
+  const shown = ({ publicKey: key, createdAt }: Ed25519KeyPair<unknown>, until: string | null) => ({
+    key,
+    createdAt,
+    until,
+  });
+  return [shown(current, null), ...(previous ? [shown(previous, new Date(overlapUntil).toISOString())] : [])];
+}
+
+/** Returns the fields as the API has them, or undefined. */
+export function signatureFields(signature: SignatureSettings<unknown> | undefined) {
+  if (!signature) return undefined;
+  const { xSignature, ed25519, custom } = signature;
+  return {
+    ...(xSignature !== undefined && { xSignature }),
+    ...(ed25519 && { ed25519: true }),
+    ...(custom && { custom: { ...custom } }),
+  };
+}
+
+export function signatureView(signature: SignatureSettings<unknown> | undefined) {
+  if (!signature) return null;
+  const { xSignature = true, ed25519, custom } = signature;
+  return {
+    xSignature,
+    ed25519: ed25519 !== undefined,
+    custom: custom ? { ...custom, prefix: custom.prefix ?? null } : null,
+  };
+}
+
+interface Beside {
+  /** the destination will have a shared secret */
+  isSigned: boolean;
+  /** its webhooks, sent or stored */
+  webhooks: readonly { headers?: unknown; auth?: unknown }[];
+}
+
+/** Returns the errors of the custom signature beside the other fields. @param body with any mistakes */
+export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): FieldError[] {
+  const signature = isObject(body) ? body.signature : undefined;
+  const custom = isObject(signature) ? signature.custom : undefined;
+  if (!isObject(signature) || !isObject(custom)) return [];
+  const at = (...path: string[]) => pointer(['signature', 'custom', ...path]);
+  const errors = isSigned ? [] : [{ pointer: at(), detail: 'needs a shared secret. Set sharedSecret too' }];
+  const name = typeof custom.header === 'string' ? custom.header.toLowerCase() : '';
+  if (name === 'x-signature' && signature.xSignature !== false) {
+    errors.push({ pointer: at('header'), detail: 'is set by Waypost itself. Set xSignature to false first' });
+  }
+  if (webhooks.some((webhook) => headerNames(webhook).includes(name))) {
+    errors.push({ pointer: at('header'), detail: 'is already a header of a webhook' });
+  }
+  return errors;
+}
+
+function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
+  const names = isObject(headers) ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
+  return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

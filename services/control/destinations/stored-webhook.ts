@@ -1,0 +1,57 @@
+import { type Encryptor } from '../../../shared/config/encryption';
+import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+
+/** A stored webhook with its decrypted URLs and private key; without them if a key was lost. */
+export interface StoredWebhook {
+  sealed: EncryptedWebhook;
+  url: string | undefined;
+  /** of OAuth2 */
+  tokenUrl: string | undefined;
+  /** PEM */
+  tlsKey: string | undefined;
+}
+
+export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
+  // Decryption fails only after WAYPOST_SECRET_KEY was lost or changed. The entry stays editable, so that the URL can
+  // be set again.
+  const open = (text: Encrypted | undefined) =>
+    text === undefined ? text : encryptor.decrypt(text, destination.id).text;
+  return destination.webhooks.map((sealed) => ({
+    sealed,
+    url: open(sealed.url),
+    tokenUrl: sealed.auth?.type === 'oauth2' ? open(sealed.auth.tokenUrl) : undefined,
+    tlsKey: open(sealed.tls?.key),
+  }));
+}
+
+/** @returns undefined if the value is not a URL */
+export function originOf(url: unknown): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
+/** The change around the webhooks of a request. */
+export interface ChangeContext {
+  now: Date;
+  /** true if the body sets another proxy, which would see the kept values on their way */
+  proxyChanges?: boolean;
+}
+
+export const NOTHING_TO_KEEP = 'has no stored value to keep. Send the value';
+
+/**
+ * Returns why the stored secrets of a webhook cannot be kept, as the end of a sentence; undefined if they can: they must
+ * not go to another host. The schema reports a text that is not a URL.
+ */
+export function urlChange(
+  { url }: { url?: string | undefined },
+  { sealed }: StoredWebhook,
+  { proxyChanges = false }: ChangeContext,
+): string | undefined {
+  if (proxyChanges) return becauseOf('the proxy changes');
+  const origin = originOf(url);
+  return origin === undefined || origin === sealed.origin ? undefined : becauseOf('the origin of the URL changes');
+}
+
+export function becauseOf(cause: string): string {
+  return `cannot be kept, because ${cause}. Send the value`;
+}
