@@ -1,12 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 const here = dirname(fileURLToPath(import.meta.url));
+const { version } = JSON.parse(readFileSync(join(here, '..', 'package.json'), 'utf8'));
 
 /** Builds the console as files that control serves. Its CSP allows nothing inline: every script and style is a file. */
 export default defineConfig({
   root: here,
+  define: { __WAYPOST_VERSION__: JSON.stringify(version) },
   build: {
     outDir: join(here, '..', 'dist', 'console'),
     emptyOutDir: true,

@@ -31,8 +31,6 @@ const PAINTS: Record<string, Paint> = {
   fail: bad,
   rejected: bad,
   retrying: doubtful,
-  held: doubtful,
-  partly_delivered: doubtful,
   waiting: doubtful,
   warn: doubtful,
 };

@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
-import { BrowserRouter, Route, Routes } from 'react-router';
+import { createBrowserRouter, Route, RouterProvider, Routes } from 'react-router';
 import { type Session } from '../../shared/api/operations';
 import { call, createQueries } from './lib/api';
 import { isSignedOut } from './lib/problems';
@@ -25,7 +25,9 @@ import { SourcePage } from './pages/source';
 import { Sources } from './pages/sources';
 import { Tokens } from './pages/tokens';
 import { Shell } from './shell';
+import { ToastProvider } from './ui/toast';
 import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
+import { UnsavedProvider } from './ui/unsaved';
 
 // The charts are most of the console's weight, and only one page needs them.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
@@ -43,13 +45,14 @@ const THEME = { respectReducedMotion: true };
 /** The whole application: session and routes. */
 export function App() {
   const queries = useMemo(createQueries, []);
+  const router = useMemo(() => createBrowserRouter([{ path: '*', element: <Gate /> }]), []);
   return (
     // style.css contains the styles that Mantine would write into style elements: the CSP allows only files.
     <MantineProvider theme={THEME} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
-        <BrowserRouter>
-          <Gate />
-        </BrowserRouter>
+        <ToastProvider>
+          <RouterProvider router={router} />
+        </ToastProvider>
       </QueryClientProvider>
     </MantineProvider>
   );
@@ -62,13 +65,15 @@ export function App() {
 function Gate() {
   const { state, setSession, askAgain, signOut } = useGate();
   if (state.at === 'asking') return <Waiting for="your session" />;
-  if (state.at === 'away') return <Failure error={state.error} what="your session" retry={askAgain} />;
+  if (state.at === 'away') return <Failure error={state.error} what="read your session" retry={askAgain} />;
   if (state.at === 'out') return <SignIn expired={state.expired} onSignedIn={setSession} />;
   return (
     <SessionProvider value={{ session: state.session, signOut }}>
-      <Shell>
-        <Pages />
-      </Shell>
+      <UnsavedProvider>
+        <Shell>
+          <Pages />
+        </Shell>
+      </UnsavedProvider>
     </SessionProvider>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Text, useMantineColorScheme } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, NavLink, useLocation } from 'react-router';
 import { useRead } from './lib/api';
@@ -6,23 +6,42 @@ import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
 import { useSession } from './lib/session';
 import { counted } from './lib/labels';
+import { Icon, type IconName } from './ui/icons';
+import { DOCS } from './lib/docs';
 
-/** The frame of every page: navigation and session. */
+/** The frame of every page: navigation, session, appearance, documentation and version. */
 
-/** The third element: the operation that a user needs for this page. */
-const PLACES: [path: string, name: string, needed: Name][] = [
-  ['/', 'Overview', 'GET /overview'],
-  ['/destinations', 'Destinations', 'GET /destinations'],
-  ['/sources', 'Sources', 'GET /sources'],
-  ['/audiences', 'Audiences', 'GET /audiences'],
-  ['/debugger', 'Debugger', 'GET /events'],
-  ['/deliveries', 'Deliveries', 'GET /deliveries'],
-  ['/replays', 'Replays', 'GET /replays'],
-  ['/notices', 'Notices', 'GET /notices'],
-  ['/alerts', 'Alerts', 'GET /alerts'],
-  ['/deletions', 'Deletions', 'GET /deletions'],
-  ['/audit', 'Audit', 'GET /audit'],
-  ['/tokens', 'Tokens', 'GET /tokens'],
+type Place = [path: string, name: string, icon: IconName, needed: Name];
+
+/** The last element of a place: the operation that a user needs for this page. */
+const GROUPS: [heading: string, places: Place[]][] = [
+  ['', [['/', 'Overview', 'overview', 'GET /overview']]],
+  [
+    'Watch',
+    [
+      ['/deliveries', 'Deliveries', 'deliveries', 'GET /deliveries'],
+      ['/debugger', 'Debugger', 'debugger', 'GET /events'],
+      ['/replays', 'Replays', 'replays', 'GET /replays'],
+      ['/notices', 'Notices', 'notices', 'GET /notices'],
+    ],
+  ],
+  [
+    'Set up',
+    [
+      ['/sources', 'Sources', 'sources', 'GET /sources'],
+      ['/destinations', 'Destinations', 'destinations', 'GET /destinations'],
+      ['/audiences', 'Audiences', 'audiences', 'GET /audiences'],
+      ['/alerts', 'Alerts', 'alerts', 'GET /alerts'],
+    ],
+  ],
+  [
+    'Administer',
+    [
+      ['/tokens', 'Tokens', 'tokens', 'GET /tokens'],
+      ['/audit', 'Audit', 'audit', 'GET /audit'],
+      ['/deletions', 'Deletions', 'deletions', 'GET /deletions'],
+    ],
+  ],
 ];
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -44,7 +63,10 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className="top">
-        <span className="brand">Waypost</span>
+        <Link to="/" className="brand" aria-label="Waypost">
+          <img src="/icon.svg" width="22" height="22" alt="" />
+          <span>Waypost</span>
+        </Link>
         <button className="menu" aria-expanded={open} aria-controls="places" onClick={() => setOpen(!open)}>
           Menu
         </button>
@@ -60,11 +82,26 @@ export function Shell({ children }: { children: ReactNode }) {
       </header>
       <nav id="places" aria-label="Pages" className={open ? 'places open' : 'places'}>
         <Places />
+        <About />
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
     </div>
+  );
+}
+
+const SCHEMES = { auto: 'light', light: 'dark', dark: 'auto' } as const;
+const SCHEME_NAMES = { auto: 'system', light: 'light', dark: 'dark' } as const;
+
+/** Switches between the appearance of the system, light and dark. The browser remembers it. */
+function Appearance() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <button onClick={() => setColorScheme(SCHEMES[colorScheme])}>
+      <Icon name={colorScheme} />
+      Appearance: {SCHEME_NAMES[colorScheme]}
+    </button>
   );
 }
 
@@ -90,15 +127,42 @@ function Unseen() {
 
 function Places() {
   const { session } = useSession();
+  const groups = GROUPS.map(([heading, places]) => ({
+    heading,
+    places: places.filter(([, , , needed]) => allows(session, needed)),
+  }));
+  return groups
+    .filter(({ places }) => places.length > 0)
+    .map(({ heading, places }) => (
+      <div key={heading}>
+        {heading !== '' && <div className="heading">{heading}</div>}
+        <ul>
+          {places.map(([path, name, icon]) => (
+            <li key={path}>
+              <NavLink to={path} end={path === '/'}>
+                <Icon name={icon} />
+                {name}
+              </NavLink>
+            </li>
+          ))}
+        </ul>
+      </div>
+    ));
+}
+
+/** Links to the documentation, and the version for bug reports. */
+function About() {
   return (
-    <ul>
-      {PLACES.filter(([, , needed]) => allows(session, needed)).map(([path, name]) => (
-        <li key={path}>
-          <NavLink to={path} end={path === '/'}>
-            {name}
-          </NavLink>
-        </li>
-      ))}
-    </ul>
+    <div className="about">
+      <Appearance />
+      <a href={DOCS.start} target="_blank" rel="noreferrer">
+        <Icon name="docs" />
+        Documentation
+      </a>
+      <a href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
+        API description
+      </a>
+      <span>Waypost {__WAYPOST_VERSION__}</span>
+    </div>
   );
 }

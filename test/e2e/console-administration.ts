@@ -35,7 +35,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     const token = (await page.getByRole('region', { name: 'new token' }).textContent())!.trim();
     expect(await may(token)).toBe('read_only');
     await isGood();
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Done, I copied it' }).click();
     await page.getByRole('region', { name: 'new token' }).waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(token);
 
@@ -70,8 +70,11 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await dialog.getByLabel('Overlap').fill('1h');
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();
     const secret = (await dialog.getByRole('region', { name: 'new secret' }).textContent())!.trim();
+    // The secret cannot be shown again, so Escape does not close the dialog.
+    await page.keyboard.press('Escape');
+    await dialog.getByText('Shown only once').waitFor();
     await isGood();
-    await dialog.getByRole('button', { name: 'I have it' }).click();
+    await dialog.getByRole('button', { name: 'Done, I copied it' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
     // Until delivery has read the change, the old secret signs alone.

@@ -72,7 +72,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
 
     await page.getByLabel('Newsletter').check();
     await page.getByLabel('Archive (off)').check();
-    await page.getByText('Archive: switched off.').waitFor();
+    await page.getByText('Archive: disabled.').waitFor();
     await page.getByLabel('Archive (off)').uncheck();
     await page.getByLabel('Sync interval').fill('1s');
     await page.setViewportSize({ width: 390, height: 800 });
@@ -117,7 +117,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Someone else changed this while you were editing').waitFor();
     await isRefused(scene);
-    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
+    await page.getByRole('button', { name: 'Keep both changes' }).click();
     await page.getByRole('heading', { name: 'Our loyal pros' }).waitFor();
     expect((await stage.system.control('GET', `/audiences/${id}`)).body).toMatchObject({
       ...{ name: 'Our loyal pros', key: 'loyal_pros', syncEvery: '2s', destinations: [newsletter.id] },
@@ -157,7 +157,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       .waitFor();
     await isRefused(scene);
     await upload('dan\n{"userId":"eve"}\n');
-    await page.getByText('2 lines uploaded').waitFor();
+    await page.getByText('2 members uploaded').waitFor();
     const users = () => told(scene).map(([user, traits]) => `${user} ${JSON.stringify(traits)}`);
     await eventually(() => expect(users().sort()).toEqual(['dan {"invited":true}', 'eve {"invited":true}']), {
       deadlineMs: LONG_MS,

@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContextOptions } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
@@ -100,7 +100,7 @@ story(
     await isGood('connect-1-integration');
     await page.getByRole('link', { name: 'Choose Webhooks' }).click();
 
-    await page.getByLabel(/Name your first source|Name of a new source/).fill('Mobile app');
+    await page.getByLabel(/Name your first source|New source name/).fill('Mobile app');
     await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('checkbox', { name: 'Mobile app', checked: true }).waitFor();
     await isGood('connect-2-sources');
@@ -130,6 +130,15 @@ story(
     );
     await page.getByText(stage.sink.url('/further-2')).waitFor();
     await isGood('connect-4-test');
+
+    // Back to an earlier step, within the path.
+    await page.getByRole('link', { name: 'Change the URLs' }).click();
+    await page.getByText('✓ Valid URL').first().waitFor();
+    await page
+      .getByText(/is not a public address \(loopback\).*WAYPOST_ALLOWED_NETWORKS/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Save and test' }).click();
     await page.getByRole('link', { name: 'Continue' }).click();
     await page.getByLabel('Shared secret').fill('planted-shared-secret');
     await page.getByRole('button', { name: 'Add a header' }).first().click();
@@ -142,14 +151,14 @@ story(
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Someone else changed this while you were editing').waitFor();
-    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
+    await page.getByRole('button', { name: 'Keep both changes' }).click();
 
-    await page.getByRole('button', { name: 'Switch on', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
     const { body: stored } = await stage.system.control('GET', `/destinations/${id}`);
     expect(stored).toMatchObject({ maxPerSecond: 50, hasSharedSecret: true, enabled: false });
     await refused(412);
     await isGood('connect-6-switch');
-    await page.getByRole('button', { name: 'Switch on', exact: true }).click();
+    await page.getByRole('button', { name: 'Enable', exact: true }).click();
     await page.getByText('Waiting for the first event').waitFor();
 
     // Send what the page's code sends, to its address.
@@ -200,28 +209,70 @@ story(
     await stage.sink.waitFor(1, { path: '/crm' });
 
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
+    // The filter applies while the user types.
     await page.getByLabel('User id').fill('user-lost');
-    await page.getByLabel('User id').press('Enter');
+    await page.waitForURL(/user=user-lost/);
     await page.getByLabel('Status').selectOption('dead');
     const row = page.getByRole('link', { name: /^track, dead/ });
     await row.waitFor();
     expect(page.url()).toContain('status=dead');
+    await page.getByRole('button', { name: 'Save this view' }).click();
+    await page.getByLabel('Name of the view').fill('Dead of CRM');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Saved views').selectOption('Dead of CRM');
+    await page.waitForURL(/user=user-lost/);
+    await row.waitFor();
     await isGood('deliveries');
     await row.click();
 
-    await page.getByText('The endpoint rejected it permanently').waitFor();
+    await page.getByText('The endpoint rejected it. It is not retried').waitFor();
     await page.getByText('410').first().waitFor();
+    await page
+      .getByLabel('Timeline')
+      .getByText(/^Attempt 1: 410/)
+      .waitFor();
+    await page.getByText('Request headers').click();
+    await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
     await isGood('delivery');
+
+    // An edited copy goes out once, as a test, with an id of its own.
+    stage.sink.clear();
+    await page.getByRole('button', { name: 'Edit and send a test' }).click();
+    const editor = page.getByRole('dialog');
+    const message = JSON.parse(await editor.getByLabel('Message').inputValue()) as object;
+    await editor.getByLabel('Message').fill(JSON.stringify({ ...message, userId: 'user-edited' }));
+    await editor.getByRole('button', { name: 'Send a test' }).click();
+    await editor.getByText('0 of 1 URL accepted it.').waitFor();
+    expect(String(stage.sink.received('/crm')[0]?.body)).toContain('user-edited');
+    await isGood();
+    await editor.getByRole('button', { name: 'Close' }).click();
+    stage.sink.clear();
+
     stage.sink.on('/crm', { status: 200 });
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('dialog').getByText('Replay this delivery?').waitFor();
     await isGood();
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
-    await page.getByText(/of replay 1/).waitFor();
+    await page.getByRole('region', { name: /of replay 1$/ }).waitFor();
     await page.getByLabel('Facts').getByText('delivered').waitFor();
-    const sent = stage.sink.received('/crm');
-    expect(new Set(sent.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(stage.sink.received('/crm').map(({ headers }) => `/deliveries/${headers['webhook-id'] ?? ''}`)).toEqual([
+      new URL(page.url()).pathname,
+    ]);
+    await page
+      .getByRole('region', { name: 'Differences' })
+      .getByRole('row', { name: /^Status 410 200/ })
+      .waitFor();
     await isGood('delivery-replayed');
+
+    // All rows of a page, sent again at once.
+    await page.goto(at(`/deliveries?destination=${hooks.crm.id}&user=user-lost`));
+    await page.getByLabel('Select all on this page').check();
+    await page.getByRole('button', { name: 'Replay 1' }).click();
+    await isGood();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay 1' }).click();
+    await page.getByText('1 replayed').waitFor();
+    await stage.sink.waitFor(2, { path: '/crm' });
 
     stage.sink.clear();
     stage.sink.on('/warehouse', { status: 200 });
@@ -250,7 +301,8 @@ story(
     expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
     await page.getByLabel('Failing after').fill('90s');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('No changes yet.').waitFor();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByText('No unsaved changes').waitFor();
     await page.getByRole('button', { name: 'Send a sample' }).click();
     await page.getByText('Test delivered').waitFor();
     await stage.sink.waitFor(1, { path: '/ops' });
@@ -280,9 +332,16 @@ story(
     await stage.system.send(shop.writeKey, 'batch', { batch: [{ type: 'track', event: 'Nobody Did It' }] });
     await page.getByText('track: Nobody Did It').waitFor();
     await isGood('debugger');
-    await page.getByLabel('Show').selectOption('false');
+    await page.getByLabel('Show', { exact: true }).selectOption('false');
     await page.getByText('track: Cart Viewed').waitFor({ state: 'detached' });
     await page.getByText('track: Nobody Did It').waitFor();
+
+    // From a call to its delivery.
+    await page.getByLabel('Show', { exact: true }).selectOption('');
+    await page.getByText('track: Cart Viewed').first().click();
+    await page.getByRole('link', { name: 'Show the delivery to Ledger' }).first().click();
+    await page.getByRole('link', { name: /^track, delivered/ }).waitFor();
+    await isGood();
   },
   MINUTES,
 );
@@ -303,7 +362,19 @@ story(
     await page.getByRole('region', { name: 'Filter results' }).getByText('track: Cart Viewed').first().waitFor();
     await isGood('destination-filter');
     await filter.fill('event == "Nothing"');
+
+    // Leaving the page would lose the edits.
+    await page.getByRole('link', { name: 'Tokens' }).click();
+    await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
+    await isGood();
+    await page.getByRole('button', { name: 'Stay' }).click();
+    await page.getByText('unsigned', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Generate a secret' }).click();
+    expect(await page.getByLabel('Shared secret', { exact: true }).inputValue()).toMatch(/^whsec_/);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByText('unsigned', { exact: true }).waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Replace the shared secret').inputValue()).toBe('');
     await eventually(async () => {
       const { body } = await stage.system.control('GET', `/destinations/${id}`);
       expect(body).toMatchObject({ filter: 'event == "Nothing"' });
@@ -342,7 +413,7 @@ story(
     await page.getByText('Someone else changed this while you were editing').waitFor();
     await refused(412);
     await isGood('destination-conflict');
-    await page.getByRole('button', { name: 'Save mine and keep theirs' }).click();
+    await page.getByRole('button', { name: 'Keep both changes' }).click();
     await page.getByRole('heading', { name: 'General ledger' }).waitFor();
     const { body } = await stage.system.control('GET', `/destinations/${id}`);
     expect(body).toMatchObject({ name: 'General ledger', maxPerSecond: 7 });
@@ -367,6 +438,16 @@ const pages = (): [path: string, heading: string, shows: string | RegExp, name: 
   ['/audit', 'Audit', 'created', 'audit'],
   ['/tokens', 'Tokens', 'Support', 'tokens'],
 ];
+
+/** Drags the mouse over the middle of a chart. */
+async function drag(chart: Locator): Promise<void> {
+  const box = (await chart.locator('.recharts-wrapper').boundingBox())!;
+  const y = box.y + box.height / 2;
+  await tab.page.mouse.move(box.x + box.width * 0.4, y);
+  await tab.page.mouse.down();
+  await tab.page.mouse.move(box.x + box.width * 0.6, y, { steps: 5 });
+  await tab.page.mouse.up();
+}
 
 story(
   'every page is accessible in light mode, in dark mode and on a phone, for administrators and for read-only tokens',
@@ -394,6 +475,25 @@ story(
       if (name === 'overview' || name === 'destination') await tab.shoot(`${name}-phone`);
       await page.setViewportSize({ width: 1200, height: 800 });
     }
+    await page.goto(at('/'));
+    await page.getByRole('region', { name: 'First steps' }).getByRole('link').first().waitFor();
+    await page.getByText('As a table').click();
+    await page.getByRole('region', { name: 'Deliveries over time' }).getByRole('link').first().click();
+    await page.waitForURL(/deliveries\?since=.*until=/);
+    await page
+      .getByRole('link', { name: /^track/ })
+      .first()
+      .waitFor();
+    await page.goto(at('/'));
+    await drag(page.locator('figure').nth(1));
+    await page.waitForURL(/since=.*until=/);
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    await page.waitForURL((url) => url.search === '');
+    await page.getByRole('button', { name: 'Appearance: system' }).click();
+    await page.getByRole('button', { name: 'Appearance: light' }).click();
+    expect(await tab.evaluate('document.documentElement.dataset.mantineColorScheme')).toBe('dark');
+    expect(await tab.barriers('color-contrast')).toEqual([]);
+    await page.getByRole('button', { name: 'Appearance: dark' }).click();
     await page.goto(at('/no/such/page'));
     await page.getByText('Nothing is at this address').waitFor();
     await isGood();

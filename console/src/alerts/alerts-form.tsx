@@ -56,10 +56,12 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
             names={ALERT_FIELDS}
             before={alerts}
             patch={patch}
-            what="the alerts"
+            what="save the alerts"
             onDrop={onSaved}
           />
-          {admin && !saving.theirs && <SaveButton busy={saving.busy} changed={changed} valid={own.size === 0} />}
+          {admin && !saving.theirs && (
+            <SaveButton busy={saving.busy} changed={changed} problem={[...own.values()][0]} />
+          )}
         </Stack>
       </fieldset>
     </form>
@@ -83,23 +85,23 @@ function Rules({ draft, onChange, problems }: RulesProps) {
       <div className="filters">
         <TextInput
           label="Failing after"
-          description="Time with failures and without a success"
+          description="No success for this long, and at least one failure"
           {...field('failingFor')}
         />
         <TextInput
           label="Dead-letter alerts at most every"
-          description="The first alert is immediate, later ones are combined"
+          description="The first one immediately, then grouped"
           {...field('deadLettersEvery')}
         />
         <TextInput
-          label="Switch off after failing for"
+          label="Disable after failing for"
           description="Cancels waiting deliveries. Leave empty for never"
           {...field('switchOffAfter')}
         />
       </div>
       <Checkbox
         label="Send alerts"
-        description="To these URLs. Otherwise, there are only notices in the console"
+        description="To these URLs. If off, notices appear only in the console"
         checked={draft.enabled}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />

@@ -40,8 +40,8 @@ export function EditAudience({ entry: audience, etag, onSaved, disabled }: EditP
   const patch = audiencePatch(audience, draft);
   const own = audienceProblems(draft);
   const counting = useCounting(draft, countsAnew(patch));
-  const valid = own.size === 0 && counting.mistake === undefined;
-  const shown = { saving, patch, valid, before: audience, names: AUDIENCE_FIELDS };
+  const problem = [...own.values()][0] ?? counting.mistake;
+  const shown = { saving, patch, problem, before: audience, names: AUDIENCE_FIELDS };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
       <AudienceForm
@@ -67,7 +67,7 @@ export function EditTrait({ entry: trait, etag, onSaved, disabled }: EditProps<C
   );
   const patch = traitPatch(trait, draft);
   const own = traitProblems(draft);
-  const shown = { saving, patch, valid: own.size === 0, before: trait, names: TRAIT_FIELDS };
+  const shown = { saving, patch, problem: [...own.values()][0], before: trait, names: TRAIT_FIELDS };
   return (
     <Form disabled={disabled} onSubmit={() => saving.send(patch, etag)}>
       <TraitForm
@@ -100,7 +100,7 @@ function Form({ disabled, onSubmit, children }: { disabled: boolean; onSubmit: (
 interface EndProps<T, P> {
   saving: Saving<T, P>;
   patch: P;
-  valid: boolean;
+  problem: string | undefined;
   before: T;
   names: FieldNames;
   disabled: boolean;
@@ -109,7 +109,7 @@ interface EndProps<T, P> {
 
 /** The consequence of saving, the error, and the button. */
 function End<T extends object, P extends object>(props: EndProps<T, P>) {
-  const { saving, patch, valid, before, names, disabled, onDrop } = props;
+  const { saving, patch, problem, before, names, disabled, onDrop } = props;
   return (
     <Stack>
       {countsAnew(patch) && (
@@ -120,9 +120,9 @@ function End<T extends object, P extends object>(props: EndProps<T, P>) {
           </Text>
         </Alert>
       )}
-      <Unsaved saving={saving} names={names} before={before} patch={patch} what="saving" onDrop={onDrop} />
+      <Unsaved saving={saving} names={names} before={before} patch={patch} what="save" onDrop={onDrop} />
       {!disabled && !saving.theirs && (
-        <SaveButton busy={saving.busy} changed={Object.keys(patch).length > 0} valid={valid} />
+        <SaveButton busy={saving.busy} changed={Object.keys(patch).length > 0} problem={problem} />
       )}
     </Stack>
   );

@@ -85,8 +85,8 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
         )}
         {off.length > 0 && (
           <Text size="sm">
-            {off.map(({ name }) => name).join(', ')}: switched off. It misses the updates sent while it is off, and they
-            are not sent again.
+            {off.map(({ name }) => name).join(', ')}: disabled. It misses the updates sent while it is disabled, and
+            they are not sent again.
           </Text>
         )}
       </Stack>

@@ -45,6 +45,6 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
 
 function said({ data, next }: Response, user: string): string {
   if (user !== '') return data.length === 0 ? `${user} is not a member.` : `${user} is a member.`;
-  if (data.length > 0) return 'As sent to receivers.';
+  if (data.length > 0) return '';
   return next === null ? 'No members.' : 'No members found so far. Continue with the next page.';
 }

@@ -11,7 +11,7 @@ export function PreviewView({ previewing, asked, idle }: { previewing: Previewin
     <section className="card" aria-label="Preview" aria-busy={asked && !settled}>
       <h2>Preview</h2>
       {!asked && <Text size="sm">{idle}</Text>}
-      {asked && error !== undefined && <Failure error={error} what="the preview" retry={again} />}
+      {asked && error !== undefined && <Failure error={error} what="count the users" retry={again} />}
       {asked && error === undefined && preview === undefined && <Text role="status">Counting …</Text>}
       {asked && error === undefined && preview && <Shown preview={preview} settled={settled} again={again} />}
     </section>

@@ -2,9 +2,9 @@ import { Alert, Button, FileInput, Group, Progress, Radio, Stack, Text } from '@
 import { useRef, useState } from 'react';
 import { type Audience, type UploadedMembers } from '../../../shared/api/operations';
 import { Cancelled, type Upload, uploadMembers } from '../lib/upload';
-import { count, counted } from '../lib/labels';
-import { Failure, Section } from '../ui/ui';
-import { membersOf } from './members-file';
+import { counted } from '../lib/labels';
+import { Code, Failure, Section } from '../ui/ui';
+import { type Glance, glanceAt, membersOf } from './members-file';
 
 /** Uploads a file of members and shows the progress. */
 
@@ -25,9 +25,15 @@ interface Props {
 
 export function UploadMembers({ audience, onUploaded }: Props) {
   const [file, setFile] = useState<File | null>(null);
+  const [glance, setGlance] = useState<Glance>();
   const [method, setMethod] = useState<Method>('PUT');
   const { state, begin, cancel } = useUpload(audience.id, onUploaded);
   const busy = state.at === 'reading' || state.at === 'sending';
+  const choose = (chosen: File | null) => {
+    setFile(chosen);
+    setGlance(undefined);
+    if (chosen) void glanceAt(chosen).then(setGlance, () => undefined);
+  };
   return (
     <Section title="Upload">
       <form
@@ -39,20 +45,21 @@ export function UploadMembers({ audience, onUploaded }: Props) {
         <Stack gap="sm">
           <FileInput
             label="File"
-            description={'One user per line: ann, "ann" or {"userId":"ann"}'}
+            description={'One user per line: ann, "ann" or {"userId":"ann"}. Or CSV with a column user_id'}
             placeholder="Choose a file"
             value={file}
-            onChange={setFile}
+            onChange={choose}
             disabled={busy}
           />
+          {glance && <FirstLines {...glance} />}
           <Radio.Group label="Lines" value={method} onChange={(value) => setMethod(value)}>
             <Stack gap="xs" mt="xs">
-              <Radio value="PUT" label="replace all members: users who are not in the file leave" />
+              <Radio value="PUT" label="replace the list: users not in the file are removed" />
               <Radio value="PATCH" label={'add and remove members: {"add":"ann"}, {"remove":"bob"}'} />
             </Stack>
           </Radio.Group>
           <Group>
-            <Button type="submit" loading={busy} disabled={file === null}>
+            <Button type="submit" loading={busy} disabled={file === null || glance?.problem !== undefined}>
               Upload
             </Button>
             {busy && (
@@ -70,6 +77,18 @@ export function UploadMembers({ audience, onUploaded }: Props) {
   );
 }
 
+/** Shows how the first lines of the file are read. */
+function FirstLines({ lines, problem }: Glance) {
+  if (problem !== undefined) return <Alert color="red">{problem}</Alert>;
+  if (lines.length === 0) return null;
+  return (
+    <div>
+      <Text size="sm">The first lines are read as:</Text>
+      <Code label="first lines" text={lines.join('\n')} />
+    </div>
+  );
+}
+
 function Progressing({ state, taken }: { state: State; taken: number }) {
   switch (state.at) {
     case 'idle':
@@ -81,7 +100,7 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
       return (
         <>
           <Text size="sm">
-            {percent} % of {counted(state.lines, 'line')} sent. Nothing counts before all of it has arrived.
+            {percent} % of {counted(state.lines, 'line')} sent. The list changes only after the whole file has arrived.
           </Text>
           <Progress value={percent} aria-label="Sent" />
         </>
@@ -90,7 +109,7 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
     case 'done': {
       const { upload, lines } = state.answer;
       return (
-        <Alert color="green" title={`${count(lines)} lines uploaded`}>
+        <Alert color="green" title={`${counted(lines, 'member')} uploaded`}>
           {taken >= upload ? 'The upload is applied.' : 'The upload is being applied. Members follow shortly.'}
         </Alert>
       );
@@ -103,7 +122,7 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
       );
     case 'failed':
       if (state.error instanceof Cancelled) return <Text size="sm">Cancelled. Nothing was changed.</Text>;
-      return <Failure error={state.error} what="the upload" />;
+      return <Failure error={state.error} what="upload the file" />;
   }
 }
 

@@ -4,6 +4,7 @@ import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { AdminsOnly, Page, TextLink, Unread } from '../ui/ui';
 import { ChooseIntegration } from './choose-integration';
+import { EditStep } from './edit-step';
 import { FirstEvent } from './first-event';
 import { SettingsStep } from './settings-step';
 import { ChooseSources } from './sources-step';
@@ -25,7 +26,7 @@ const NAMES: Readonly<Record<Step, string>> = {
   urls: 'URLs',
   test: 'Test',
   settings: 'Settings',
-  switch: 'Switch on',
+  switch: 'Enable',
   live: 'First event',
 };
 
@@ -43,7 +44,7 @@ export function Connect() {
   const at = id === undefined || id === 'new' ? early(search) : (STEPS.find((name) => name === step) ?? 'test');
   return (
     <Page title="Connect an integration">
-      <Progress at={at} id={id === 'new' ? undefined : id} />
+      <Progress at={at} id={id === 'new' ? undefined : id} search={search} />
       {id === undefined || id === 'new' ? <Early at={at} search={search} /> : <Stored id={id} at={at} />}
     </Page>
   );
@@ -65,24 +66,41 @@ function Stored({ id, at }: { id: string; at: Step }) {
   const read = useRead('GET /destinations/{id}', { id });
   if (!read.data || read.error) return <Unread read={read} what="destination" />;
   const stored = { destination: read.data.data, etag: read.data.etag ?? '' };
+  if (at === 'sources' || at === 'urls') return <EditStep part={at} {...stored} />;
   if (at === 'settings') return <SettingsStep {...stored} />;
   if (at === 'switch') return <SwitchStep {...stored} />;
   if (at === 'live') return <FirstEvent {...stored} />;
   return <TestStep {...stored} />;
 }
 
-function Progress({ at, id }: { at: Step; id: string | undefined }) {
+/** Returns the address of a step that can be visited; undefined for one that comes later. */
+function linkTo(step: Step, at: Step, id: string | undefined, search: URLSearchParams): string | undefined {
+  if (step === at) return undefined;
+  // The integration of a stored destination is fixed.
+  if (id !== undefined) return step === 'integration' ? undefined : `/connect/${id}/${step}`;
+  if (STEPS.indexOf(step) > STEPS.indexOf(at)) return undefined;
+  if (step === 'integration') return '/connect';
+  return `/connect/new?${new URLSearchParams({ type: search.get('type') ?? 'webhooks' }).toString()}`;
+}
+
+interface ProgressProps {
+  at: Step;
+  id: string | undefined;
+  search: URLSearchParams;
+}
+
+function Progress({ at, id, search }: ProgressProps) {
   return (
     <ol className="steps" aria-label="Steps">
-      {STEPS.map((step, i) => {
-        const stored = i >= STEPS.indexOf('test') && id !== undefined;
+      {STEPS.map((step) => {
+        const to = linkTo(step, at, id, search);
         return (
           <li
             key={step}
             aria-current={step === at ? 'step' : undefined}
-            className={STEPS.indexOf(at) > i ? 'done' : ''}
+            className={STEPS.indexOf(at) > STEPS.indexOf(step) ? 'done' : ''}
           >
-            {stored && step !== at ? <TextLink to={`/connect/${id}/${step}`}>{NAMES[step]}</TextLink> : NAMES[step]}
+            {to === undefined ? NAMES[step] : <TextLink to={to}>{NAMES[step]}</TextLink>}
           </li>
         );
       })}

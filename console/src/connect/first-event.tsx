@@ -24,13 +24,13 @@ export function FirstEvent({ destination }: { destination: Destination }) {
         {arrived ? (
           <Alert color="green" title="Your first event has arrived">
             <Stack gap="sm" align="flex-start">
-              <Text size="sm">Everything is set up. Waypost now delivers events automatically.</Text>
-              <LinkButton to={`/destinations/${destination.id}`}>Go to the destination</LinkButton>
+              <Text size="sm">You’re all set. Waypost now delivers events automatically.</Text>
+              <LinkButton to={`/destinations/${destination.id}`}>Open destination</LinkButton>
             </Stack>
           </Alert>
         ) : (
-          <Alert color="blue" title={destination.paused ? 'Paused: deliveries wait' : 'Waiting for the first event …'}>
-            <Text size="sm">Send one, for example like this. It appears here immediately.</Text>
+          <Alert color="blue" title={destination.paused ? 'Paused: events are held' : 'Waiting for the first event …'}>
+            <Text size="sm">Send one, for example with this code. It appears here immediately.</Text>
           </Alert>
         )}
       </div>
@@ -39,8 +39,8 @@ export function FirstEvent({ destination }: { destination: Destination }) {
         <strong>Received by Waypost</strong>
         <EventList events={events} empty="Nothing yet" />
       </section>
-      <section className="card" aria-label="Sent on">
-        <strong>Sent on to {destination.name}</strong>
+      <section className="card" aria-label="Delivered">
+        <strong>Delivered to {destination.name}</strong>
         {real.length === 0 && <Text size="sm">Nothing yet</Text>}
         {real.map(({ id, type, status, acceptedAt }) => (
           <div key={id} className="row">

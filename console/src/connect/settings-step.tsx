@@ -9,6 +9,7 @@ import { RateField, SecretField, TypesField } from '../destination/fields';
 import { type Read, Unsaved, useSaveDestination } from '../destination/save';
 import { WebhooksEditor } from '../destination/webhooks-editor';
 import { fieldProblems } from '../lib/problems';
+import { useUnsaved } from '../ui/unsaved';
 
 interface Props {
   destination: Destination;
@@ -27,9 +28,13 @@ export function SettingsStep(stored: Props) {
 function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) => void }) {
   const [draft, setDraft] = useState(() => draftOf(destination));
   const navigate = useNavigate();
-  const on = () => void navigate(`/connect/${destination.id}/switch`);
-  const save = useSaveDestination(destination.id, on);
   const patch = patchOf(destination, draft);
+  const saved = useUnsaved(Object.keys(patch).length > 0);
+  const on = () => {
+    saved();
+    void navigate(`/connect/${destination.id}/switch`);
+  };
+  const save = useSaveDestination(destination.id, on);
   const own = problemsOf(draft);
   const problems = new Map([...fieldProblems(save.error), ...own]);
   const fields = { draft, onChange: setDraft, problems };
@@ -42,7 +47,7 @@ function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) =>
       }}
     >
       <Stack>
-        <Text>You can keep all of these settings and change them at any time.</Text>
+        <Text>These settings are optional. You can change them later.</Text>
         <SecretField
           value={draft.sharedSecret}
           onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
@@ -63,7 +68,7 @@ function Form({ destination, etag, onDrop }: Props & { onDrop: (theirs: Read) =>
           names={DESTINATION_FIELDS}
           before={destination}
           patch={patch}
-          what="these settings"
+          what="save the settings"
           onDrop={onDrop}
         />
         {!save.theirs && (

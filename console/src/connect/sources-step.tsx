@@ -23,7 +23,7 @@ export function ChooseSources() {
         <Checkbox.Group label="Sources" value={chosen} onChange={setChosen}>
           <Stack gap="xs" mt="xs">
             {sources.map(({ id, name, enabled }) => (
-              <Checkbox key={id} value={id} label={enabled ? name : `${name} (off)`} />
+              <Checkbox key={id} value={id} label={enabled ? name : `${name} (disabled)`} />
             ))}
           </Stack>
         </Checkbox.Group>
@@ -56,7 +56,7 @@ function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => 
     >
       <Group align="flex-end">
         <TextInput
-          label={first ? 'No sources yet. Name your first source' : 'Name of a new source'}
+          label={first ? 'No sources yet. Name your first source' : 'New source name'}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
@@ -64,7 +64,7 @@ function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => 
           Create source
         </Button>
       </Group>
-      {make.error && <Failure error={make.error} what="the new source" />}
+      {make.error && <Failure error={make.error} what="create the source" />}
     </form>
   );
 }

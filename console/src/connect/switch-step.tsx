@@ -20,21 +20,20 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
   };
   return (
     <Stack>
-      <section className="card" aria-label="Switch on">
-        <Text fw={600}>Switch it on</Text>
-        <Text size="sm">Each message of its sources is delivered from now on.</Text>
+      <section className="card" aria-label="Enable">
+        <Text fw={600}>Enable it</Text>
+        <Text size="sm">Start sending events from the selected sources.</Text>
         <Button className="start" mt="sm" loading={save.busy} onClick={() => set(false)}>
-          Switch on
+          Enable
         </Button>
       </section>
-      <section className="card" aria-label="Switch on, but pause">
-        <Text fw={600}>Switch it on, but pause</Text>
+      <section className="card" aria-label="Enable, but pause">
+        <Text fw={600}>Enable it, but pause</Text>
         <Text size="sm">
-          Deliveries wait until you resume the destination, but no longer than the delivery window (four hours by
-          default).
+          Events are held until you resume, for up to the retry window (4 hours unless your installation changed it).
         </Text>
         <Button className="start" mt="sm" variant="default" loading={save.busy} onClick={() => set(true)}>
-          Switch on, paused
+          Enable, paused
         </Button>
       </section>
       <Unsaved
@@ -42,14 +41,14 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
         names={DESTINATION_FIELDS}
         before={destination}
         patch={{ enabled: true, paused }}
-        what="the switch"
+        what="enable it"
         onDrop={({ data, etag: tag = '' }) => {
           setBegun({ destination: data, etag: tag });
           if (data.enabled) void navigate(live);
         }}
       />
       <Group>
-        <LinkButton to={`/destinations/${destination.id}`}>Keep it off for now</LinkButton>
+        <LinkButton to={`/destinations/${destination.id}`}>Keep it disabled for now</LinkButton>
       </Group>
     </Stack>
   );

@@ -8,15 +8,16 @@ export function TestStep({ destination }: { destination: Destination }) {
   return (
     <Stack>
       <Text>
-        Send a sample to {destination.webhooks.length === 1 ? 'your URL' : `your ${destination.webhooks.length} URLs`},
-        and see the response.
+        Send a test event to{' '}
+        {destination.webhooks.length === 1 ? 'your URL' : `your ${destination.webhooks.length} URLs`} and see the
+        response.
       </Text>
       <TestSend destination={destination} />
       <Group>
         <LinkButton primary to={`/connect/${destination.id}/settings`}>
           Continue
         </LinkButton>
-        <LinkButton to={`/destinations/${destination.id}`}>Change the URLs</LinkButton>
+        <LinkButton to={`/connect/${destination.id}/urls`}>Change the URLs</LinkButton>
       </Group>
     </Stack>
   );

@@ -7,12 +7,19 @@ import { WebhooksEditor } from '../destination/webhooks-editor';
 import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { Failure } from '../ui/ui';
+import { useUnsaved } from '../ui/unsaved';
 
 /** Enters up to five URLs. This step stores the destination disabled, so that it can be tested. */
 export function UrlsStep({ sources }: { sources: string[] }) {
   const [draft, setDraft] = useState(() => emptyDraft(sources));
   const navigate = useNavigate();
-  const make = useChange('POST /destinations', { onDone: ({ data }) => void navigate(`/connect/${data.id}/test`) });
+  const saved = useUnsaved(draft.webhooks.some(({ url }) => url !== ''));
+  const make = useChange('POST /destinations', {
+    onDone: ({ data }) => {
+      saved();
+      void navigate(`/connect/${data.id}/test`);
+    },
+  });
   const own = problemsOf(draft);
   const problems = new Map([...fieldProblems(make.error), ...own]);
   return (
@@ -24,8 +31,8 @@ export function UrlsStep({ sources }: { sources: string[] }) {
     >
       <Stack>
         <Text>
-          Each message is sent to all of these URLs in parallel, as an HTTP POST. It is delivered when one of them
-          accepts it.
+          Waypost sends every message to all URLs at the same time, as an HTTP POST. A message counts as delivered as
+          soon as one URL answers 2xx; the others are not retried.
         </Text>
         <NameField draft={draft} onChange={setDraft} problems={problems} />
         <WebhooksEditor
@@ -34,11 +41,11 @@ export function UrlsStep({ sources }: { sources: string[] }) {
           onChange={(webhooks) => setDraft({ ...draft, webhooks })}
           problems={problems}
         />
-        {make.error && <Failure error={make.error} what="the new destination" />}
+        {make.error && <Failure error={make.error} what="create the destination" />}
         <Button type="submit" className="start" loading={make.isPending} disabled={own.size > 0}>
           Save and continue
         </Button>
-        <Text size="sm">The destination is stored switched off. Nothing is sent until you switch it on.</Text>
+        <Text size="sm">Saved as disabled. Nothing is sent until you enable it.</Text>
       </Stack>
     </form>
   );

@@ -1,52 +1,56 @@
 import { Stack, Text } from '@mantine/core';
 import { type Delivery } from '../../../shared/api/operations';
+import { curlOf } from '../lib/curl';
 import { latency } from '../lib/labels';
-import { Code, json, Pill, When } from '../ui/ui';
+import { JsonView } from '../ui/json-view';
+import { Code, CopyText, Pill, When } from '../ui/ui';
+import { errorInWords, jsonIn } from './attempt-text';
 
 /** One attempt: the request to each URL, and the response. */
 
 type Attempt = Delivery['attempts'][number];
 type Try = Attempt['urls'][number];
 
-export function AttemptView({ attempt, heading }: { attempt: Omit<Attempt, 'replay'>; heading: string }) {
+interface Props {
+  attempt: Omit<Attempt, 'replay'>;
+  heading: string;
+  /** the body of the request, for a command that repeats it */
+  body?: unknown;
+}
+
+export function AttemptView({ attempt, heading, body }: Props) {
   return (
     <section className="card" aria-label={heading}>
       <div className="row">
         <strong>{heading}</strong>
         <Pill kind={attempt.outcome} />
         <span>
-          <When at={attempt.at} />, {latency(attempt.durationMs)}
+          <When at={attempt.at} exact />, {latency(attempt.durationMs)}
         </span>
       </div>
       {attempt.urls.map((url) => (
-        <TryView key={url.url} of={url} />
+        <TryView key={url.url} of={url} body={body} />
       ))}
     </section>
   );
 }
 
-function TryView({ of: url }: { of: Try }) {
+function TryView({ of: url, body }: { of: Try; body: unknown }) {
+  const problem = url.error && errorInWords(url.error, url.status);
   return (
     <Stack gap={4} className="try">
       <div className="row">
         <Pill kind={url.outcome} />
-        {url.status !== undefined && <strong>{url.status}</strong>}
+        {url.status !== undefined && <strong>HTTP {url.status}</strong>}
         <span className="break">{url.address ?? url.origin}</span>
         <span>{latency(url.durationMs)}</span>
       </div>
-      {url.error && (
+      {problem !== undefined && (
         <Text size="sm" className="bad">
-          {url.error.message} ({url.error.code}
-          {url.error.phase === undefined ? '' : ` while ${url.error.phase}`})
+          {problem}
         </Text>
       )}
-      {url.phases && Object.keys(url.phases).length > 0 && (
-        <Text size="sm" className="quiet">
-          {Object.entries(url.phases)
-            .map(([phase, ms]) => `${phase} ${latency(ms)}`)
-            .join(', ')}
-        </Text>
-      )}
+      {url.phases && <Phases phases={url.phases} />}
       {url.resent && (
         <Text size="sm" className="quiet">
           A kept connection had broken. The request was sent again over a new one.
@@ -60,17 +64,58 @@ function TryView({ of: url }: { of: Try }) {
       {url.request && (
         <details>
           <summary>Request headers</summary>
+          <Text size="sm" className="quiet">
+            Rebuilt from the current settings of the destination, not recorded
+          </Text>
           <Code label="request headers" text={headerLines(url.request.headers)} />
+          {url.address != null && body !== undefined && (
+            <CopyText
+              text={curlOf({ method: 'POST', url: url.address, headers: url.request.headers, body })}
+              label="Copy as curl"
+            />
+          )}
         </details>
       )}
-      {url.response && (
-        <details>
-          <summary>Response</summary>
-          <Code label="response" text={`${headerLines(url.response.headers)}\n\n${url.response.body}`} />
-          {url.response.truncated && <Text size="sm">The response was truncated.</Text>}
-        </details>
-      )}
+      {url.response && <ResponseView response={url.response} />}
     </Stack>
+  );
+}
+
+function ResponseView({ response: { headers, body, truncated } }: { response: NonNullable<Try['response']> }) {
+  const value = jsonIn(body);
+  return (
+    <details>
+      <summary>Response</summary>
+      <Code label="response headers" text={headerLines(headers)} />
+      {value === undefined ? <Code label="response" text={body} /> : <JsonView label="response" value={value} />}
+      {truncated && <Text size="sm">Response truncated</Text>}
+    </details>
+  );
+}
+
+/** The phases of a request as parts of a bar, and in words. */
+function Phases({ phases }: { phases: NonNullable<Try['phases']> }) {
+  const parts = Object.entries(phases).map(([phase, ms]) => ({ phase, ms }));
+  const total = parts.reduce((sum, { ms }) => sum + ms, 0);
+  if (total === 0) return null;
+  const starts = parts.map((_, i) => parts.slice(0, i).reduce((sum, { ms }) => sum + ms, 0));
+  return (
+    <div>
+      <svg className="phases" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        {parts.map(({ phase, ms }, i) => (
+          <rect
+            key={phase}
+            className={`phase-${phase}`}
+            x={((starts[i] ?? 0) / total) * 100}
+            width={(ms / total) * 100}
+            height="6"
+          />
+        ))}
+      </svg>
+      <Text size="sm" className="quiet">
+        {parts.map(({ phase, ms }) => `${phase} ${latency(ms)}`).join(', ')}
+      </Text>
+    </div>
   );
 }
 
@@ -81,6 +126,6 @@ function headerLines(headers: Record<string, string>): string {
 }
 
 export function BodyView({ body }: { body: unknown }) {
-  if (body === null) return <Text size="sm">Kafka no longer has the body.</Text>;
-  return <Code label="body" text={json(body)} />;
+  if (body === null) return <Text size="sm">Body expired: Kafka no longer has it.</Text>;
+  return <JsonView label="body" value={body} />;
 }

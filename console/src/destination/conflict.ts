@@ -16,13 +16,13 @@ export const DESTINATION_FIELDS = {
   types: 'Types',
   filter: 'Filter',
   request: 'Request',
-  maxPerSecond: 'Requests per second',
+  maxPerSecond: 'Rate limit',
   shards: 'Shards',
   batch: 'Events per request',
-  switchOffAfter: 'Switched off after',
+  switchOffAfter: 'Disabled after failing for',
   retry: 'Retry plan',
   proxy: 'Proxy',
-  enabled: 'Switched on',
+  enabled: 'Enabled',
   paused: 'Paused',
   hasSharedSecret: 'Secret',
 } satisfies Record<DestinationField | 'hasSharedSecret', string>;
@@ -32,7 +32,7 @@ export const ALERT_FIELDS: FieldNames = {
   webhooks: 'URLs and headers',
   failingFor: 'Failing after',
   deadLettersEvery: 'Dead-letter alerts at most every',
-  switchOffAfter: 'Switched off after',
+  switchOffAfter: 'Disabled after failing for',
   hasSharedSecret: 'Secret',
 };
 

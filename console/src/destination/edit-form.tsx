@@ -66,10 +66,12 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
             names={DESTINATION_FIELDS}
             before={destination}
             patch={patch}
-            what="saving"
+            what="save"
             onDrop={onSaved}
           />
-          {!disabled && !save.theirs && <SaveButton busy={save.busy} changed={changed} valid={own.size === 0} />}
+          {!disabled && !save.theirs && (
+            <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />
+          )}
         </Stack>
       </fieldset>
     </form>

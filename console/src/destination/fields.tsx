@@ -1,8 +1,11 @@
-import { Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { useNames } from '../lib/api';
+import { newSecret } from '../lib/secret';
 import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
+import { Copy } from '../ui/ui';
 import { type BatchDraft, type Draft } from './draft';
 
 /** Fields of a destination, for the first-time path and the destination's page. */
@@ -17,7 +20,7 @@ export function NameField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
       label="Name"
-      description="Display name"
+      description="A name that you will recognize"
       value={draft.name}
       onChange={(event) => onChange({ ...draft, name: event.target.value })}
       error={problems.get('name')}
@@ -32,14 +35,14 @@ export function SourcesField({ draft, onChange, problems }: Props) {
   return (
     <Checkbox.Group
       label="Sources"
-      description="Sources whose messages it receives"
+      description="Receive events from"
       value={draft.sources}
       onChange={(sources) => onChange({ ...draft, sources })}
       error={problems.get('sources')}
     >
       <Stack gap="xs" mt="xs">
         {[...names].map(([id, name]) => (
-          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (updates from Waypost)` : name} />
+          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (from an audience or trait)` : name} />
         ))}
         {names.size === 0 && <Text size="sm">No sources yet.</Text>}
       </Stack>
@@ -55,21 +58,40 @@ interface SecretProps {
   has: boolean;
 }
 
+/** Sets the secret that signs requests. A generated one is readable until it is saved, so that the user can copy it. */
 export function SecretField({ value, onChange, problem, has }: SecretProps) {
+  const [generated, setGenerated] = useState('');
+  const readable = value !== '' && value === generated;
+  const generate = () => {
+    const secret = newSecret();
+    setGenerated(secret);
+    onChange(secret);
+  };
   return (
-    <TextInput
-      type="password"
-      autoComplete="new-password"
-      label={has ? 'Replace the shared secret' : 'Shared secret'}
-      description={
-        has
-          ? 'A secret is stored and never shown. A new value replaces it immediately. “Rotate the secret” gives receivers time to switch'
-          : 'If set, it signs each request (X-Signature, webhook-signature), so that the receiver can verify the sender'
-      }
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      error={problem}
-    />
+    <Stack gap="xs">
+      <TextInput
+        type={readable ? 'text' : 'password'}
+        autoComplete="new-password"
+        label={has ? 'Replace the shared secret' : 'Shared secret'}
+        description={
+          has
+            ? 'A secret is set. A new value replaces it immediately. “Rotate the secret” gives receivers time to switch'
+            : 'Signs each request (webhook-signature, X-Signature), so that the receiver can verify it'
+        }
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        error={problem}
+        spellCheck={false}
+      />
+      <Group gap="xs">
+        <Button size="xs" variant="default" onClick={generate}>
+          Generate a secret
+        </Button>
+        {readable && <Copy text={value} label="Copy the shared secret" />}
+        {readable && <Text size="sm">Copy it to the receiver now. It is not shown after you save.</Text>}
+        {!has && value === '' && <Text className="warning">Without a secret, requests are not signed.</Text>}
+      </Group>
+    </Stack>
   );
 }
 
@@ -91,7 +113,7 @@ export function TypesField({ draft, onChange, problems }: Props) {
 export function SwitchOffField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
-      label="Switch off after failing for"
+      label="Disable after failing for"
       description="Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts"
       value={draft.switchOffAfter}
       onChange={(event) => onChange({ ...draft, switchOffAfter: event.target.value.trim() })}
@@ -103,8 +125,8 @@ export function SwitchOffField({ draft, onChange, problems }: Props) {
 export function RateField({ draft, onChange, problems }: Props) {
   return (
     <TextInput
-      label="Maximum requests per second"
-      description="To each URL. Leave empty for no limit"
+      label="Rate limit"
+      description="Requests per second, to each URL. Leave empty for no limit"
       inputMode="decimal"
       value={draft.maxPerSecond}
       onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}

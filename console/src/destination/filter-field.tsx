@@ -44,7 +44,7 @@ export function FilterField({ draft, onChange, problems }: Props) {
         maxRows={8}
         spellCheck={false}
       />
-      {filter !== '' && trial.error && <Failure error={trial.error} what="the check" />}
+      {filter !== '' && trial.error && <Failure error={trial.error} what="check the filter" />}
       {answer && !answer.mistake && settled && (
         <>
           <Group gap="xs">

@@ -1,8 +1,10 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
+import { parseDuration } from '../../../shared/model/time';
 import { useChange } from '../lib/api';
 import { Code, Failure, When } from '../ui/ui';
+import { DURATION_PROBLEM } from './draft';
 
 interface Props<T> {
   etag: string;
@@ -57,12 +59,21 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {title}
       </Button>
+      {under && (
+        <Text size="sm">
+          Both secrets sign until <When at={under.overlapUntil} exact />
+        </Text>
+      )}
       <Modal
         opened={open}
         onClose={close}
         title={title}
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
+        // Escape or a click beside the dialog would lose a secret that cannot be shown again.
+        closeOnEscape={made === undefined}
+        closeOnClickOutside={made === undefined}
+        withCloseButton={made === undefined}
       >
         {made === undefined ? (
           <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
@@ -72,7 +83,7 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
               Copy it to the receiver now. You cannot see it again after you close this dialog.
             </Alert>
             <Code label="new secret" text={made} />
-            <Button onClick={close}>I have it</Button>
+            <Button onClick={close}>Done, I copied it</Button>
           </Stack>
         )}
       </Modal>
@@ -93,23 +104,24 @@ function Ask({ until, busy, error, onBegin }: AskProps) {
   return (
     <Stack>
       <Text>
-        A new secret is made. Until the overlap ends both sign each request, so that receivers have time to learn the
-        new one.
+        Waypost creates a new secret. Until the overlap ends, both secrets sign each request, so that receivers have
+        time to switch.
       </Text>
       {until !== undefined && (
         <Text>
-          A rotation is under way; it ends <When at={until} />.
+          A rotation is in progress. It ends <When at={until} exact />.
         </Text>
       )}
       <TextInput
         label="Overlap"
         description="Such as 0s, 30m, 24h or 7d"
         value={overlap}
-        onChange={(event) => setOverlap(event.target.value)}
+        onChange={(event) => setOverlap(event.target.value.trim())}
+        error={parseDuration(overlap) === undefined ? DURATION_PROBLEM : undefined}
       />
-      {error && <Failure error={error} what="the rotation" />}
+      {error && <Failure error={error} what="rotate the secret" />}
       <Group justify="flex-end">
-        <Button loading={busy} onClick={() => onBegin(overlap)}>
+        <Button loading={busy} disabled={parseDuration(overlap) === undefined} onClick={() => onBegin(overlap)}>
           Rotate
         </Button>
       </Group>

@@ -4,6 +4,7 @@ import { type Destination } from '../../../shared/api/operations';
 import { call, useChange, useNames } from '../lib/api';
 import { isStale } from '../lib/problems';
 import { Failure, Table } from '../ui/ui';
+import { useUnsaved } from '../ui/unsaved';
 import { type Difference, differences, type FieldNames } from './conflict';
 import { type Patch } from './draft';
 
@@ -92,10 +93,10 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
         </Table>
         <Group>
           <Button loading={saving.busy} onClick={() => saving.send(patch, theirs.etag ?? '')}>
-            {both ? 'Save mine where both changed, keep their other changes' : 'Save mine and keep theirs'}
+            {both ? 'Keep my changes, keep their other changes' : 'Keep both changes'}
           </Button>
           <Button variant="default" onClick={drop}>
-            Discard mine and continue with theirs
+            Discard my changes
           </Button>
         </Group>
       </Stack>
@@ -103,14 +104,22 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
   );
 }
 
-/** The submit button of a form, with the reason if it is disabled. */
-export function SaveButton({ busy, changed, valid }: { busy: boolean; changed: boolean; valid: boolean }) {
+interface SaveProps {
+  busy: boolean;
+  changed: boolean;
+  /** the first reason against saving */
+  problem?: string | undefined;
+}
+
+/** The submit button of a form, with the reason if it is disabled. It warns before a navigation loses the changes. */
+export function SaveButton({ busy, changed, problem }: SaveProps) {
+  useUnsaved(changed);
   return (
     <Group>
-      <Button type="submit" loading={busy} disabled={!changed || !valid}>
+      <Button type="submit" loading={busy} disabled={!changed || problem !== undefined}>
         Save
       </Button>
-      {!changed && <Text size="sm">No changes yet.</Text>}
+      <Text size="sm">{changed ? (problem ?? 'Unsaved changes') : 'No unsaved changes'}</Text>
     </Group>
   );
 }

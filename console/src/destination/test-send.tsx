@@ -5,6 +5,7 @@ import { useChange } from '../lib/api';
 import { CALL_TYPES, reasonInWords } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { AttemptView } from './attempt';
+import { acceptedInWords } from './attempt-text';
 
 /** Sends a sample once through the real pipeline, and shows the response of each URL. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
@@ -36,21 +37,32 @@ interface ResultProps {
 export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
   const result = data?.data;
   const arrived = result?.status === 'delivered';
+  const allAccepted = result?.attempt?.urls.every(({ outcome }) => outcome === 'delivered') ?? false;
   return (
     <div aria-live="polite">
-      {error && <Failure error={error} what="the test" />}
+      {error && <Failure error={error} what="send the test" />}
       {result && (
         <Stack gap="sm">
-          <Alert color={arrived ? 'green' : 'red'} title={arrived ? 'Test delivered' : 'Test not delivered'}>
+          <Alert
+            color={arrived ? (allAccepted ? 'green' : 'yellow') : 'red'}
+            title={arrived ? 'Test delivered' : 'Test failed'}
+          >
             <Text size="sm">
-              {arrived ? 'Each URL with a 2xx response accepted it.' : reasonInWords(result.reason)}
+              {result.attempt ? acceptedInWords(result.attempt.urls) : ''}{' '}
+              {arrived ? partly(result.attempt?.urls ?? []) : reasonInWords(result.reason)}
             </Text>
           </Alert>
-          {result.attempt && <AttemptView attempt={named(result.attempt, webhooks)} heading="The test" />}
+          {result.attempt && <AttemptView attempt={named(result.attempt, webhooks)} heading="Test" />}
         </Stack>
       )}
     </div>
   );
+}
+
+/** Warns that Waypost does not retry a URL once another one has accepted a message. */
+function partly(urls: NonNullable<Test['attempt']>['urls']): string {
+  const all = urls.every(({ outcome }) => outcome === 'delivered');
+  return all ? '' : 'Messages count as delivered, and Waypost does not retry the URLs that failed.';
 }
 
 /** Adds the full address of each URL if the user may see it, because several URLs often share a host. */

@@ -1,4 +1,5 @@
 import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
+import { addressWarning } from '../lib/address';
 import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
 
 /** Up to five URLs, validated while the user types, and their static headers. */
@@ -32,6 +33,7 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
                 webhook={webhook}
                 at={i}
                 problems={problems}
+                disabled={disabled}
                 onChange={(url) => change(i, { ...webhook, url })}
               />
             )}
@@ -40,10 +42,11 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
                 headers={webhook.headers}
                 at={i}
                 problems={problems}
+                disabled={disabled}
                 onChange={(headers) => change(i, { ...webhook, headers })}
               />
             )}
-            {show !== 'headers' && webhooks.length > least && (
+            {show !== 'headers' && !disabled && webhooks.length > least && (
               <Button
                 className="start"
                 size="xs"
@@ -56,13 +59,8 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
           </Stack>
         </Fieldset>
       ))}
-      {show !== 'headers' && webhooks.length < MAX_WEBHOOKS && (
-        <Button
-          className="start"
-          variant="default"
-          disabled={disabled}
-          onClick={() => onChange([...webhooks, { url: '', headers: [] }])}
-        >
+      {show !== 'headers' && !disabled && webhooks.length < MAX_WEBHOOKS && (
+        <Button className="start" variant="default" onClick={() => onChange([...webhooks, { url: '', headers: [] }])}>
           {webhooks.length === 0 ? 'Add a URL' : 'Add another URL'}
         </Button>
       )}
@@ -74,25 +72,30 @@ interface UrlProps {
   webhook: WebhookDraft;
   at: number;
   problems: ReadonlyMap<string, string>;
+  disabled: boolean;
   onChange: (url: string) => void;
 }
 
-function UrlField({ webhook: { url }, at, problems, onChange }: UrlProps) {
+function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlProps) {
   const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
-  const description = url !== '' && problem === undefined ? '✓ This can be called' : 'http or https; five at most';
+  const warning = problem === undefined && !disabled ? addressWarning(url) : undefined;
+  const hint = url !== '' && problem === undefined ? '✓ Valid URL' : `http or https; at most ${MAX_WEBHOOKS} URLs`;
   return (
-    <TextInput
-      label="Address"
-      type="url"
-      inputMode="url"
-      placeholder="https://example.com/webhooks"
-      description={description}
-      value={url}
-      onChange={(event) => onChange(event.target.value.trim())}
-      // Show no error for an empty field: the user may not have reached it yet.
-      error={url === '' ? undefined : problem}
-      required
-    />
+    <>
+      <TextInput
+        label="Address"
+        type="url"
+        inputMode="url"
+        placeholder="https://example.com/webhooks"
+        description={disabled ? 'Only administrators see the path of a URL' : hint}
+        value={url}
+        onChange={(event) => onChange(event.target.value.trim())}
+        // Show no error for an empty field: the user may not have reached it yet.
+        error={url === '' ? undefined : problem}
+        required
+      />
+      <div aria-live="polite">{warning !== undefined && <Text className="warning">{warning}</Text>}</div>
+    </>
   );
 }
 
@@ -100,10 +103,11 @@ interface HeadersProps {
   headers: HeaderDraft[];
   at: number;
   problems: ReadonlyMap<string, string>;
+  disabled: boolean;
   onChange: (headers: HeaderDraft[]) => void;
 }
 
-function Headers({ headers, at, problems, onChange }: HeadersProps) {
+function Headers({ headers, at, problems, disabled, onChange }: HeadersProps) {
   const change = (index: number, header: HeaderDraft) =>
     onChange(headers.map((old, j) => (j === index ? header : old)));
   return (
@@ -115,7 +119,12 @@ function Headers({ headers, at, problems, onChange }: HeadersProps) {
             label="Header"
             value={header.name}
             onChange={(event) => change(j, { ...header, name: event.target.value.trim(), kept: false })}
-            error={problems.get(`webhooks/${at}/headers/${j}`) ?? problems.get(`webhooks/${at}/headers/${header.name}`)}
+            // Show no error for an empty row: the user has only just added it.
+            error={
+              header.name === '' && header.value === ''
+                ? undefined
+                : (problems.get(`webhooks/${at}/headers/${j}`) ?? problems.get(`webhooks/${at}/headers/${header.name}`))
+            }
           />
           <TextInput
             label="Value"
@@ -125,23 +134,27 @@ function Headers({ headers, at, problems, onChange }: HeadersProps) {
             value={header.value}
             onChange={(event) => change(j, { ...header, value: event.target.value })}
           />
-          <Button
-            className="beside-field"
-            variant="default"
-            onClick={() => onChange(headers.filter((_, other) => other !== j))}
-          >
-            Remove
-          </Button>
+          {!disabled && (
+            <Button
+              className="beside-field"
+              variant="default"
+              onClick={() => onChange(headers.filter((_, other) => other !== j))}
+            >
+              Remove
+            </Button>
+          )}
         </Group>
       ))}
-      <Button
-        className="start"
-        size="xs"
-        variant="default"
-        onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
-      >
-        Add a header
-      </Button>
+      {!disabled && (
+        <Button
+          className="start"
+          size="xs"
+          variant="default"
+          onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
+        >
+          Add a header
+        </Button>
+      )}
     </Stack>
   );
 }

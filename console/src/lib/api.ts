@@ -1,6 +1,7 @@
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
+import { useToast } from '../ui/toast';
 
 /** The control API for pages: cached reads, and changes that refresh them. */
 
@@ -41,12 +42,20 @@ export function useRead<N extends GetName>(name: N, input: Input<N>, options: Re
   });
 }
 
+interface ChangeOptions<N extends Name> {
+  onDone?: (response: ApiResponse<N>) => void;
+  refresh?: boolean;
+  /** the message on success; default "Saved" for a PATCH, "Deleted" for a DELETE, none otherwise */
+  says?: string | ((response: ApiResponse<N>) => string);
+}
+
+const SAYS: Readonly<Record<string, string>> = { PATCH: 'Saved', DELETE: 'Deleted' };
+
 /** Makes one change. On success all reads are repeated, because many pages show its effects. */
-export function useChange<N extends ChangeName>(
-  name: N,
-  { onDone, refresh = true }: { onDone?: (response: ApiResponse<N>) => void; refresh?: boolean } = {},
-) {
+export function useChange<N extends ChangeName>(name: N, options: ChangeOptions<N> = {}) {
+  const { onDone, refresh = true, says = SAYS[name.slice(0, name.indexOf(' '))] } = options;
   const queries = useQueryClient();
+  const toast = useToast();
   return useMutation<ApiResponse<N>, Error, Input<N>>({
     mutationFn: (input) => call(name, input),
     onSuccess: (answer, input) => {
@@ -55,6 +64,7 @@ export function useChange<N extends ChangeName>(
       const { id }: { id?: string; ifMatch?: string } = input;
       if (name.startsWith('PATCH ')) queries.setQueryData([name.replace('PATCH', 'GET'), { id }], answer);
       if (refresh) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'GET /session' });
+      if (says !== undefined) toast(typeof says === 'function' ? says(answer) : says);
       onDone?.(answer);
     },
   });

@@ -7,16 +7,16 @@ export const CALL_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alia
 export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
 const REASONS = {
-  circuit_open: 'The endpoint keeps failing. Waypost probes it and resumes when it responds',
-  lane_full: 'More deliveries are waiting than the endpoint can take',
+  circuit_open: 'The endpoint is failing. Waypost checks it every few seconds and resumes when it recovers',
+  lane_full: 'Queued: the endpoint is slow',
   handed_over: 'The process that held it has stopped. Another one will send it',
-  rate_limited: 'More deliveries are waiting than maxPerSecond allows',
+  rate_limited: 'Queued: the rate limit of the destination is reached',
   retry_after: 'The endpoint sent Retry-After',
   backoff: 'The last attempt failed. The next one follows after a pause',
   paused: 'The destination is paused',
-  rejected: 'The endpoint rejected it permanently',
+  rejected: 'The endpoint rejected it. It is not retried',
   window_closed: 'It could not be delivered within its window',
-  destination_disabled: 'The destination was switched off',
+  destination_disabled: 'The destination was disabled',
   secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
   destination_unreadable: 'A newer version of Waypost wrote the destination. Upgrade the delivery service',
   replayed: 'It was replayed and has not been tried yet',
@@ -31,15 +31,15 @@ export function reasonInWords(reason: string | null): string {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  routed: 'delivered to it',
-  source_off: 'the source is switched off',
+  routed: 'routed',
+  source_off: 'the source is disabled',
   blocked: 'the source blocks this event',
   excluded: 'the call excludes webhooks by its integrations',
-  off: 'the destination is switched off',
+  off: 'the destination is disabled',
   not_connected: 'the destination is not connected to this source',
   type: 'the destination does not accept this type',
   filtered: 'its filter does not match',
-  filter_failed: 'its filter cannot be evaluated and does not match',
+  filter_failed: 'filter error (treated as no match)',
 };
 
 /** Labels the outcome of a message at a destination. */
@@ -56,7 +56,22 @@ export function relative(iso: string, nowMs: number): string {
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 
-function spanOf(ms: number): string {
+/** Formats a time in the time zone of the browser: "23:12:04", with the day unless it is today. */
+export function absolute(iso: string, nowMs: number): string {
+  const date = new Date(iso);
+  const time = date.toLocaleTimeString('en', {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  });
+  if (date.toDateString() === new Date(nowMs).toDateString()) return time;
+  const year = date.getFullYear() === new Date(nowMs).getFullYear() ? {} : ({ year: 'numeric' } as const);
+  return `${date.toLocaleDateString('en', { day: 'numeric', month: 'short', ...year })}, ${time}`;
+}
+
+/** Formats a span in ms: "12 s", "3 min". */
+export function spanOf(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
@@ -70,7 +85,13 @@ function spanOf(ms: number): string {
 export function latency(ms: number | null | undefined): string {
   if (ms == null) return '–';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : spanOf(ms);
+  if (ms < 60_000) return `${short(ms / 1_000)} s`;
+  return ms < 3_600_000 ? `${short(ms / 60_000)} min` : `${short(ms / 3_600_000)} h`;
+}
+
+/** One digit after the point, unless it is 0. */
+function short(n: number): string {
+  return n.toFixed(1).replace('.0', '');
 }
 
 export function count(n: number): string {

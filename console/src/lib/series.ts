@@ -12,16 +12,25 @@ interface Span {
   stepSeconds: number;
 }
 
-/** Returns one element for each step until now: the chart shows a gap if a step has no count. */
+export interface Step<T> {
+  at: string;
+  /** end of the step, and start of the next one */
+  until: string;
+  found: T | undefined;
+}
+
+/** Returns one element for each step until `endMs`: the chart shows a gap if a step has no count. */
 export function everyStep<T extends { at: string }>(
   { since, stepSeconds }: Span,
   series: readonly T[],
-  nowMs: number,
-): { at: string; found: T | undefined }[] {
+  endMs: number,
+): Step<T>[] {
   const byTime = new Map(series.map((step) => [Date.parse(step.at), step]));
+  const stepMs = stepSeconds * 1_000;
+  const iso = (ms: number) => new Date(ms).toISOString();
   const steps = [];
-  for (let at = Date.parse(since); at < nowMs; at += stepSeconds * 1_000) {
-    steps.push({ at: new Date(at).toISOString(), found: byTime.get(at) });
+  for (let at = Date.parse(since); at < endMs; at += stepMs) {
+    steps.push({ at: iso(at), until: iso(at + stepMs), found: byTime.get(at) });
   }
   return steps;
 }
@@ -37,4 +46,18 @@ export function stepLabel(at: string, stepSeconds: number): string {
   if (stepSeconds >= DAY_SECONDS) return day;
   const time = date.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   return stepSeconds > LONG_STEP_SECONDS ? `${day}, ${time}` : time;
+}
+
+/** Round distances between the ticks of an axis of time, ms. */
+const TICKS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS),
+];
+const MOST_TICKS = 5;
+
+/** Returns the ticks of an axis for latencies up to a maximum, in ms: few, and round. */
+export function latencyTicks(maxMs: number): number[] {
+  const step = TICKS.find((each) => maxMs / each <= MOST_TICKS) ?? Math.ceil(maxMs / MOST_TICKS);
+  return Array.from({ length: Math.max(1, Math.ceil(maxMs / step)) + 1 }, (_, i) => i * step);
 }

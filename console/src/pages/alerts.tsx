@@ -18,8 +18,8 @@ export function Alerts() {
   return (
     <Page title="Alerts" actions={<LinkButton to="/notices">Notices</LinkButton>}>
       <Text>
-        Waypost reports when a destination fails or recovers, has dead letters, or was switched off. It shows a notice
-        in this console and can send a signed webhook.
+        Get notified when a destination fails, recovers, has dead letters or is disabled: by a notice in this console,
+        and by a signed webhook.
       </Text>
       {read.data && !read.error ? (
         <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />

@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
 import { EditAudience, type EditProps, EditTrait } from '../audience/edit';
@@ -117,6 +118,7 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
   const beside = ({ data, etag: tag = '' }: Read<T>) =>
     setBegun((before) => (data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before));
   const shown = { kind, id: entry.id, filters };
+  useFreshMembers(kind, entry);
   return (
     <Stack>
       <StatusView status={entry.status} />
@@ -130,6 +132,18 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
       {admin && <Delete kind={kind} of={entry} etag={etag} />}
     </Stack>
   );
+}
+
+/** Reads the members again after a sync or an upload has changed them. */
+function useFreshMembers(kind: Kind, { id, status }: Definition): void {
+  const queries = useQueryClient();
+  const state = `${status.lastSync?.at ?? ''} ${status.members} ${status.upload}`;
+  const shown = useRef(state);
+  useEffect(() => {
+    if (shown.current === state) return;
+    shown.current = state;
+    void queries.invalidateQueries({ queryKey: [`GET /${kind}/{id}/members`, { id }] });
+  }, [queries, kind, id, state]);
 }
 
 function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; etag: string }) {

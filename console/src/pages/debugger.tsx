@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useLiveEvents } from '../lib/live';
-import { count, CALL_TYPES } from '../lib/labels';
+import { counted, CALL_TYPES } from '../lib/labels';
 import { EventList } from '../ui/event-list';
 import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
 import { Page, Pill } from '../ui/ui';
@@ -29,8 +29,8 @@ export function Debugger() {
         <TextFilter filters={filters} name="user" label="User or anonymous id" />
       </form>
       <Group gap="xs" role="status">
-        <Pill kind={held ? 'paused' : state}>{held ? 'held' : state === 'lost' ? 'connection lost' : state}</Pill>
-        {skipped > 0 && <span>{count(skipped)} were left out: more came than can be read</span>}
+        <Pill kind={held ? 'paused' : state}>{held ? 'paused' : state === 'lost' ? 'connection lost' : state}</Pill>
+        {skipped > 0 && <span>{counted(skipped, 'event')} not shown: too many arrived at once</span>}
       </Group>
       <section className="card" aria-label="Calls">
         <EventList events={events} empty="No events yet. Calls appear here as soon as a source sends them." />

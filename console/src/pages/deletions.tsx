@@ -96,7 +96,7 @@ function NewDeletion() {
             </Text>
           </Confirmed>
         )}
-        {remove.error && <Failure error={remove.error} what="the deletion" />}
+        {remove.error && <Failure error={remove.error} what="delete the users" />}
         {done && (
           <Alert color="green" role="status">
             {count(done.messages)} delete messages were sent.

@@ -1,12 +1,18 @@
-import { Text, TextInput } from '@mantine/core';
+import { Checkbox, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
+import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
 import { isoOfLocal, localOfIso, reasonInWords, TYPES } from '../lib/labels';
+import { useMay } from '../lib/session';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
+import { SavedViews } from '../ui/saved-views';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
+
+type Row = Response['data'][number];
 
 /** The outcome of each message, with filters that the address holds. */
 export function Deliveries() {
@@ -24,6 +30,7 @@ export function Deliveries() {
         <TimeFilter filters={filters} name="since" label="Accepted from" />
         <TimeFilter filters={filters} name="until" label="Accepted before" />
       </FilterBar>
+      <SavedViews list="deliveries" filters={filters} />
       {read.data && !read.error ? (
         <List deliveries={read.data.data.data} filtered={filters.any} />
       ) : (
@@ -45,40 +52,98 @@ function TimeFilter({ filters, name, label }: Named) {
   );
 }
 
-function List({ deliveries, filtered }: { deliveries: Response['data']; filtered: boolean }) {
+function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }) {
   const names = useNames('destinations');
+  const mayAct = useMay('POST /deliveries/{id}/replay');
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   if (deliveries.length === 0) {
     return (
       <Empty title={filtered ? 'Nothing matches' : 'No deliveries yet'}>
-        <Text>{filtered ? 'Try with fewer filters.' : 'A delivery appears after its first attempt or wait.'}</Text>
+        <Text>{filtered ? 'Try with fewer filters.' : 'Deliveries appear after their first attempt or wait.'}</Text>
       </Empty>
     );
   }
+  // A row that has left the page is not selected any more: nobody sees it.
+  const selected = deliveries.filter(({ id }) => chosen.has(id));
+  const choose = (ids: string[], on: boolean) => {
+    const next = new Set(selected.map(({ id }) => id));
+    for (const id of ids) {
+      if (on) next.add(id);
+      else next.delete(id);
+    }
+    setChosen(next);
+  };
+  const all = deliveries.map(({ id }) => id);
   return (
-    <Table label="Deliveries" head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Why']}>
-      {deliveries.map((delivery) => (
-        <tr key={delivery.id}>
-          <td>
-            <Pill kind={delivery.status} />
-          </td>
-          <td>
-            <TextLink
-              to={`/deliveries/${delivery.id}`}
-              aria-label={`${delivery.type}, ${delivery.status}, delivery ${delivery.id}`}
-            >
-              {delivery.type}
-            </TextLink>
-            {delivery.test && ' (test)'}
-          </td>
-          <td>{names.get(delivery.destination) ?? delivery.destination}</td>
-          <td className="break">{delivery.userId ?? '–'}</td>
-          <td>
-            <When at={delivery.acceptedAt} />
-          </td>
-          <td>{delivery.attemptsMade}</td>
-          <td>{delivery.status === 'delivered' ? '' : reasonInWords(delivery.reason)}</td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <SelectionBar selected={selected} onDone={() => setChosen(new Set())} />
+      <Table
+        label="Deliveries"
+        select={
+          mayAct && (
+            <Checkbox
+              aria-label="Select all on this page"
+              checked={selected.length === all.length}
+              indeterminate={selected.length > 0 && selected.length < all.length}
+              onChange={(event) => choose(all, event.target.checked)}
+            />
+          )
+        }
+        head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Why']}
+      >
+        {deliveries.map((delivery) => (
+          <Line
+            key={delivery.id}
+            of={delivery}
+            destination={names.get(delivery.destination) ?? delivery.destination}
+            chosen={mayAct ? chosen.has(delivery.id) : undefined}
+            onChoose={(on) => choose([delivery.id], on)}
+          />
+        ))}
+      </Table>
+    </>
+  );
+}
+
+interface LineProps {
+  of: Row;
+  destination: string;
+  /** undefined: the user may not act on deliveries */
+  chosen: boolean | undefined;
+  onChoose: (on: boolean) => void;
+}
+
+function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
+  return (
+    <tr>
+      {chosen !== undefined && (
+        <td className="select">
+          <Checkbox
+            aria-label={`Select delivery ${delivery.id}`}
+            checked={chosen}
+            onChange={(event) => onChoose(event.target.checked)}
+          />
+        </td>
+      )}
+      <td>
+        <Pill kind={delivery.status} />
+      </td>
+      <td>
+        <TextLink
+          to={`/deliveries/${delivery.id}`}
+          aria-label={`${delivery.type}, ${delivery.status}, delivery ${delivery.id}`}
+        >
+          {delivery.type}
+        </TextLink>
+        {delivery.test && ' (test)'}
+      </td>
+      <td>{destination}</td>
+      <td className="break">{delivery.userId ?? '–'}</td>
+      <td>
+        <When at={delivery.acceptedAt} exact />
+      </td>
+      <td>{delivery.attemptsMade}</td>
+      <td>{delivery.status === 'delivered' ? '' : reasonInWords(delivery.reason)}</td>
+    </tr>
   );
 }

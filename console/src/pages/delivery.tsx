@@ -3,6 +3,9 @@ import { useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
+import { attemptName, Compare } from '../delivery/compare';
+import { EditAndResend } from '../delivery/resend';
+import { budgetInWords, momentsOf } from '../delivery/timeline';
 import { AttemptView, BodyView } from '../destination/attempt';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -22,7 +25,17 @@ export function DeliveryPage() {
   const delivery = read.error ? undefined : read.data?.data;
   const pending = delivery !== undefined && awaited > delivery.replay;
   return (
-    <Page title="Delivery" actions={delivery && !pending && <Replay delivery={delivery} onSent={setAwaited} />}>
+    <Page
+      title="Delivery"
+      actions={
+        delivery && (
+          <>
+            <EditAndResend delivery={delivery} />
+            {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
+          </>
+        )
+      }
+    >
       {delivery ? <Loaded delivery={delivery} /> : <Unread read={read} what="delivery" />}
     </Page>
   );
@@ -31,7 +44,10 @@ export function DeliveryPage() {
 function Loaded({ delivery }: { delivery: Delivery }) {
   return (
     <Stack>
-      <Facts delivery={delivery} />
+      <div className="beside even">
+        <Facts delivery={delivery} />
+        <Timeline delivery={delivery} />
+      </div>
       <Budget delivery={delivery} />
       <Section title="Body">
         <BodyView body={delivery.body} />
@@ -42,9 +58,11 @@ function Loaded({ delivery }: { delivery: Delivery }) {
         <AttemptView
           key={`${attempt.replay}-${attempt.n}-${attempt.at}`}
           attempt={attempt}
-          heading={attempt.replay === 0 ? `Attempt ${attempt.n}` : `Attempt ${attempt.n} of replay ${attempt.replay}`}
+          heading={attemptName(attempt)}
+          body={delivery.body}
         />
       ))}
+      {delivery.attempts.length > 1 && <Compare attempts={delivery.attempts} />}
     </Stack>
   );
 }
@@ -69,20 +87,32 @@ function Facts({ delivery }: { delivery: Delivery }) {
         <dt>Source</dt>
         <dd>{sources.get(delivery.source) ?? delivery.source}</dd>
         <dt>User</dt>
-        <dd className="break">{delivery.userId ?? '–'}</dd>
+        <dd className="break">
+          {delivery.userId === null ? (
+            '–'
+          ) : (
+            <TextLink to={`/deliveries?${new URLSearchParams({ user: delivery.userId }).toString()}`}>
+              {delivery.userId}
+            </TextLink>
+          )}
+        </dd>
         <dt>Message</dt>
-        <dd className="break">{delivery.messageId}</dd>
+        <dd className="break">
+          <TextLink to={`/deliveries?${new URLSearchParams({ message: delivery.messageId }).toString()}`}>
+            {delivery.messageId}
+          </TextLink>
+        </dd>
         <dt>Delivery (webhook-id)</dt>
         <dd className="break">{delivery.id}</dd>
         <dt>Accepted</dt>
         <dd>
-          <When at={delivery.acceptedAt} />
+          <When at={delivery.acceptedAt} exact />
         </dd>
         {delivery.settledAt !== null && (
           <>
             <dt>Ended</dt>
             <dd>
-              <When at={delivery.settledAt} />
+              <When at={delivery.settledAt} exact />
             </dd>
           </>
         )}
@@ -91,15 +121,35 @@ function Facts({ delivery }: { delivery: Delivery }) {
   );
 }
 
+/** The life of the delivery, from the oldest moment to the next one. */
+function Timeline({ delivery }: { delivery: Delivery }) {
+  return (
+    <section className="card" aria-label="Timeline">
+      <h2>Timeline</h2>
+      <ol className="timeline">
+        {momentsOf(delivery, Date.now()).map(({ at, kind, text }, i) => (
+          // Moments have no id, and new ones come at the end.
+          <li key={i} className={`moment-${kind}`}>
+            <span>{text}</span>
+            {at !== null && (
+              <span className="quiet">
+                <When at={at} exact />
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
 /** The remaining attempts and time of an open delivery. */
-function Budget({ delivery: { budget, status } }: { delivery: Delivery }) {
+function Budget({ delivery }: { delivery: Delivery }) {
+  const { budget, status } = delivery;
   if (!isUnderWay(status)) return null;
   return (
     <Alert color="blue" title="In progress">
-      <Text size="sm">
-        {budget.attemptsMade} {budget.attemptsMade === 1 ? 'attempt was' : 'attempts were'} made. The next follows{' '}
-        <When at={budget.nextAttemptAt} />, and it ends <When at={budget.expiresAt} />.
-      </Text>
+      <Text size="sm">{budgetInWords(budget, Date.now())}</Text>
       {budget.waitsFor !== null && <Text size="sm">{reasonInWords(budget.waitsFor)}.</Text>}
     </Alert>
   );
@@ -113,7 +163,10 @@ interface ReplayProps {
 
 function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
   const operator = useMay('POST /deliveries/{id}/replay');
-  const replay = useChange('POST /deliveries/{id}/replay', { onDone: ({ data }) => onSent(data.replay) });
+  const replay = useChange('POST /deliveries/{id}/replay', {
+    says: 'Replay started',
+    onDone: ({ data }) => onSent(data.replay),
+  });
   if (!operator || isUnderWay(status)) return null;
   return (
     <div>
@@ -124,11 +177,11 @@ function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
         onConfirm={() => replay.mutate({ id })}
       >
         <Text>
-          Waypost sends it to the current URLs of its destination, with the same id
+          It goes to the current URLs of its destination, with the same webhook-id
           {status === 'delivered' ? '. It was already delivered, so the receiver gets it again' : ''}.
         </Text>
       </Confirmed>
-      {replay.error && <Failure error={replay.error} what="the replay" />}
+      {replay.error && <Failure error={replay.error} what="replay it" />}
     </div>
   );
 }

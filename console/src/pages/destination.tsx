@@ -6,10 +6,11 @@ import { EditForm } from '../destination/edit-form';
 import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
+import { counted } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { Deletion } from '../ui/deletion';
 import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
-import { State } from './destinations';
+import { State, Unsigned } from './destinations';
 
 /** One destination: state, settings, test, and deletion. */
 export function DestinationPage() {
@@ -86,17 +87,22 @@ type Saved = (answer: { data: Destination; etag: string | undefined }) => void;
 
 function Switches({ destination, onChanged }: { destination: Destination; onChanged: Saved }) {
   const operator = useMay('PATCH /destinations/{id}');
-  const change = useChange('PATCH /destinations/{id}', { onDone: onChanged });
-  const { id, enabled, paused } = destination;
+  const { id, enabled, paused, hasSharedSecret } = destination;
+  const change = useChange('PATCH /destinations/{id}', {
+    onDone: onChanged,
+    says: ({ data }) => (data.enabled ? (data.paused ? 'Paused' : 'Enabled') : 'Disabled'),
+  });
+  const waiting = useWaiting(id);
   // Without If-Match: a stop applies regardless of other changes.
   const set = (body: { enabled?: boolean; paused?: boolean }) => change.mutate({ id, body });
   return (
     <section className="card" aria-label="State">
       <div className="row">
         <State of={destination} />
+        {!hasSharedSecret && <Unsigned />}
         {operator && !enabled && (
           <Button loading={change.isPending} onClick={() => set({ enabled: true })}>
-            Switch on
+            Enable
           </Button>
         )}
         {operator && enabled && (
@@ -105,19 +111,33 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
               {paused ? 'Resume' : 'Pause'}
             </Button>
             <Confirmed
-              label="Switch off"
-              question="Switch off this destination?"
+              danger
+              label="Disable"
+              question="Disable this destination?"
               busy={change.isPending}
               onConfirm={() => set({ enabled: false })}
             >
-              <Text>Waiting deliveries are cancelled. To hold them instead, pause the destination.</Text>
+              <Text>{waitingInWords(waiting)} To hold deliveries instead, pause the destination.</Text>
             </Confirmed>
           </>
         )}
       </div>
-      {change.error && <Failure error={change.error} what="the change" />}
+      {change.error && <Failure error={change.error} what="change it" />}
     </section>
   );
+}
+
+/** Returns the number of deliveries that wait at a destination; undefined until it is known. */
+function useWaiting(destination: string): number | undefined {
+  const read = useRead('GET /overview', { query: { destination } }, { keep: true });
+  const row = read.data?.data.data.find((each) => each.destination === destination);
+  return row && row.waiting + row.retrying;
+}
+
+function waitingInWords(waiting: number | undefined): string {
+  if (waiting === undefined) return 'Its waiting deliveries are cancelled.';
+  if (waiting === 0) return 'No delivery waits there now.';
+  return `${counted(waiting, 'waiting message')} will be cancelled.`;
 }
 
 function Delete({ destination, etag }: { destination: Destination; etag: string }) {
@@ -129,7 +149,7 @@ function Delete({ destination, etag }: { destination: Destination; etag: string 
       remove={remove}
       onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
     >
-      <Text>Waiting deliveries are cancelled. Past deliveries stay visible.</Text>
+      <Text>Its waiting deliveries are cancelled. Past deliveries stay visible.</Text>
     </Deletion>
   );
 }

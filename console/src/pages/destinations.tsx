@@ -32,7 +32,7 @@ function List({ destinations }: { destinations: Destination[] }) {
   if (destinations.length === 0) {
     return (
       <Empty title="No destinations yet">
-        <Text>Connect one to send each message of your sources to your URLs.</Text>
+        <Text>Connect one to send every message of your sources to your URLs.</Text>
         <LinkButton to="/connect">Connect your first integration</LinkButton>
       </Empty>
     );
@@ -45,13 +45,22 @@ function List({ destinations }: { destinations: Destination[] }) {
             <TextLink to={`/destinations/${destination.id}`}>{destination.name}</TextLink>
           </td>
           <td>
-            <State of={destination} />
+            <State of={destination} /> {!destination.hasSharedSecret && <Unsigned />}
           </td>
           <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
           <td className="break">{destination.webhooks.map(({ url }) => url ?? 'unreadable').join(', ')}</td>
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** Marks a destination whose receivers cannot verify the sender. */
+export function Unsigned() {
+  return (
+    <span className="pill pill-unsigned" title="It has no shared secret: receivers cannot verify its requests">
+      unsigned
+    </span>
   );
 }
 

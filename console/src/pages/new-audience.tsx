@@ -47,7 +47,7 @@ export function NewAudience() {
             onChange={setDraft}
             problems={new Map([...fieldProblems(make.error), ...own])}
           >
-            {make.error && <Failure error={make.error} what="the new audience" />}
+            {make.error && <Failure error={make.error} what="create the audience" />}
             <Make
               label="Create audience"
               busy={make.isPending}
@@ -94,7 +94,7 @@ export function NewTrait() {
         }}
       >
         <TraitForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
-          {make.error && <Failure error={make.error} what="the new trait" />}
+          {make.error && <Failure error={make.error} what="create the trait" />}
           <Make
             label="Create trait"
             busy={make.isPending}

@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { NOTICE_KINDS } from '../../../shared/model/config';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { counted, placeOf } from '../lib/labels';
+import { counted, placeOf, spanOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
@@ -18,7 +18,7 @@ export function Notices() {
       <FilterBar filters={filters} label="Filter">
         <ChoiceFilter filters={filters} name="kind" label="Kind" options={NOTICE_KINDS} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
-        <TruthFilter filters={filters} name="open" label="Show" yes="ongoing" no="ended" />
+        <TruthFilter filters={filters} name="open" label="Show" yes="open" no="resolved" />
         <TruthFilter
           filters={filters}
           name="acknowledged"
@@ -51,7 +51,7 @@ function List({ notices }: { notices: Notice[] }) {
   const see = useChange('POST /notices/{id}/acknowledge');
   return (
     <>
-      {see.error && <Failure error={see.error} what="this" />}
+      {see.error && <Failure error={see.error} what="acknowledge it" />}
       <Table label="Notices" head={['When', 'Kind', 'Destination', 'What', 'Alert', 'Seen']}>
         {notices.map((notice) => (
           <Row key={notice.id} notice={notice} onSeen={() => see.mutate({ id: notice.id })} />
@@ -67,7 +67,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   return (
     <tr>
       <td>
-        <When at={at} />
+        <When at={at} exact />
       </td>
       <td>
         <Pill kind={kind} />
@@ -103,20 +103,21 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   );
 }
 
-function Facts({ notice: { since, endedAt, kind, failures, deadLetters, error } }: { notice: Notice }) {
+function Facts({ notice: { at, since, endedAt, kind, failures, deadLetters, error } }: { notice: Notice }) {
   return (
     <>
       {kind === 'failing' && (
         <>
-          since <When at={since} />
-          {endedAt === null ? ', ongoing. ' : ''}
-          {endedAt !== null && (
+          {endedAt === null ? (
+            <>failing for {spanOf(Date.now() - Date.parse(since))}, ongoing. </>
+          ) : (
             <>
-              , ended <When at={endedAt} />.{' '}
+              failed for {spanOf(Date.parse(endedAt) - Date.parse(since))}, resolved <When at={endedAt} />.{' '}
             </>
           )}
         </>
       )}
+      {kind === 'recovered' && <>well again after {spanOf(Date.parse(at) - Date.parse(since))}. </>}
       {failures > 0 && `${counted(failures, 'failed attempt')}. `}
       {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
       {error !== null && <span className="bad">{error}</span>}

@@ -1,12 +1,13 @@
-import { NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { count, latency } from '../lib/labels';
-import { Charts } from './overview-charts';
-import { NameFilter, useFilters } from '../ui/filters';
+import { Charts, type Range } from './overview-charts';
+import { type Filters, NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Checklist } from './checklist';
 import { State } from './destinations';
 
 const DAY_MS = 86_400_000;
@@ -21,28 +22,30 @@ export function Overview() {
   const filters = useFilters();
   const admin = useMay('POST /destinations');
   const span = filters.get('span');
-  const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const zoom = zoomOf(filters.get('since'), filters.get('until'));
+  const since = zoom?.since ?? sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
   const query = { since, ...filters.query(['destination']) };
   const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
   const calls = useRead('GET /overview/calls', { query: { since } }, { every: 5_000, keep: true });
-  const actions = admin ? (
-    <LinkButton primary to="/connect">
-      Connect an integration
-    </LinkButton>
-  ) : undefined;
+  const empty = read.data?.data.data.length === 0;
+  // The empty page has its own button.
+  const actions =
+    admin && !empty ? (
+      <LinkButton primary to="/connect">
+        Connect an integration
+      </LinkButton>
+    ) : undefined;
   return (
     <Page title="Overview" actions={actions}>
-      <form className="filters" aria-label="Show" onSubmit={(event) => event.preventDefault()}>
-        <NativeSelect
-          label="Time"
-          data={SPANS.map(({ value, label }) => ({ value, label }))}
-          value={span}
-          onChange={(event) => filters.set('span', event.target.value)}
-        />
-        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
-      </form>
+      {!empty && <Choices filters={filters} zoomed={zoom !== undefined} />}
       {read.data && !read.error ? (
-        <Loaded overview={read.data.data} calls={calls} only={filters.get('destination')} />
+        <Loaded
+          overview={read.data.data}
+          calls={calls}
+          only={filters.get('destination')}
+          endMs={zoom ? Date.parse(zoom.until) : Date.now()}
+          onZoom={(range) => filters.go({ ...range })}
+        />
       ) : (
         <Unread read={read} what="the overview" />
       )}
@@ -50,26 +53,57 @@ export function Overview() {
   );
 }
 
+/** Chooses the time and the destination. */
+function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
+  return (
+    <form className="filters" aria-label="Show" onSubmit={(event) => event.preventDefault()}>
+      <NativeSelect
+        label="Time"
+        data={[
+          ...(zoomed ? [{ value: 'zoom', label: 'as selected in a chart' }] : []),
+          ...SPANS.map(({ value, label }) => ({ value, label })),
+        ]}
+        value={zoomed ? 'zoom' : filters.get('span')}
+        onChange={(event) => filters.go({ span: event.target.value, since: '', until: '' })}
+      />
+      <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
+      {zoomed && (
+        <Button className="beside-field" variant="default" onClick={() => filters.go({ since: '', until: '' })}>
+          Zoom out
+        </Button>
+      )}
+    </form>
+  );
+}
+
 interface Props {
   overview: Response;
   calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
   only: string;
+  endMs: number;
+  onZoom: (range: Range) => void;
 }
 
-function Loaded({ overview, calls, only }: Props) {
+/** Returns the range of time that the address selects, if it is valid. */
+function zoomOf(since: string, until: string): Range | undefined {
+  return Date.parse(since) < Date.parse(until) ? { since, until } : undefined;
+}
+
+function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
   const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
   if (overview.data.length === 0) {
     return (
       <Empty title="Welcome to Waypost">
-        <Text>Connect an integration to send each message of your sources to your URLs, signed.</Text>
+        <Text>Connect an integration to send every message of your sources to your URLs, signed.</Text>
         <LinkButton to="/connect">Connect your first integration</LinkButton>
       </Empty>
     );
   }
   return (
     <Stack>
+      <Checklist />
       <Figures of={shown} />
-      <Charts overview={overview} calls={calls} />
+      <Charts {...{ overview, calls, only, endMs, onZoom }} />
       <Circuits of={shown} />
       <PerDestination of={shown} />
     </Stack>
@@ -107,60 +141,66 @@ function Circuits({ of: rows }: { of: Row[] }) {
   );
   if (open.length === 0) return null;
   return (
-    <Table label="Endpoints that keep failing" head={['Endpoint', 'Destination', 'Why', 'Since']}>
-      {open.map((circuit) => (
-        <tr key={circuit.url}>
-          <td className="break">{circuit.origin}</td>
-          <td>
-            <TextLink to={`/destinations/${circuit.destination}`}>{circuit.name}</TextLink>
-          </td>
-          <td>{circuit.why}</td>
-          <td>
-            <When at={circuit.at} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <div>
+      <h2>Failing endpoints</h2>
+      <Table label="Failing endpoints" head={['Endpoint', 'Destination', 'Why', 'Since']}>
+        {open.map((circuit) => (
+          <tr key={circuit.url}>
+            <td className="break">{circuit.origin}</td>
+            <td>
+              <TextLink to={`/destinations/${circuit.destination}`}>{circuit.name}</TextLink>
+            </td>
+            <td>{circuit.why}</td>
+            <td>
+              <When at={circuit.at} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </div>
   );
 }
 
 function PerDestination({ of: rows }: { of: Row[] }) {
   return (
-    <Table
-      label="Destinations"
-      head={[
-        'Destination',
-        'State',
-        'Delivered',
-        'Retrying',
-        'Waiting',
-        'Dead',
-        'Failed attempts',
-        'p50',
-        'p95',
-        'Circuits',
-      ]}
-    >
-      {rows.map((row) => (
-        <tr key={row.destination}>
-          <td>
-            <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
-          </td>
-          <td>
-            <State of={row} />
-          </td>
-          <td>{count(row.delivered)}</td>
-          <td>{count(row.retrying)}</td>
-          <td>{count(row.waiting)}</td>
-          <td>{count(row.dead)}</td>
-          <td>
-            {count(row.failedAttempts)} of {count(row.attempts)}
-          </td>
-          <td>{latency(row.latencyMs.p50)}</td>
-          <td>{latency(row.latencyMs.p95)}</td>
-          <td>{row.circuits.length === 0 ? <Pill kind="closed" /> : <Pill kind="open" />}</td>
-        </tr>
-      ))}
-    </Table>
+    <div>
+      <h2>Destinations</h2>
+      <Table
+        label="Destinations"
+        head={[
+          'Destination',
+          'State',
+          'Delivered',
+          'Retrying',
+          'Waiting',
+          'Dead',
+          'Failed attempts',
+          'p50',
+          'p95',
+          'Circuits',
+        ]}
+      >
+        {rows.map((row) => (
+          <tr key={row.destination}>
+            <td>
+              <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
+            </td>
+            <td>
+              <State of={row} />
+            </td>
+            <td>{count(row.delivered)}</td>
+            <td>{count(row.retrying)}</td>
+            <td>{count(row.waiting)}</td>
+            <td>{count(row.dead)}</td>
+            <td>
+              {count(row.failedAttempts)} of {count(row.attempts)}
+            </td>
+            <td>{latency(row.latencyMs.p50)}</td>
+            <td>{latency(row.latencyMs.p95)}</td>
+            <td>{row.circuits.length === 0 ? <Pill kind="closed" /> : <Pill kind="open" />}</td>
+          </tr>
+        ))}
+      </Table>
+    </div>
   );
 }

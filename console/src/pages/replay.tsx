@@ -43,8 +43,8 @@ function Loaded({ replay }: { replay: Replay }) {
               {names.get(replay.destination) ?? replay.destination}
             </TextLink>
           </dd>
-          <dt>Origin</dt>
-          <dd>{replay.origin === 'messages' ? 'all messages' : 'dead letters'}</dd>
+          <dt>From</dt>
+          <dd>{replay.origin === 'messages' ? 'all messages' : 'failed deliveries (dead letters)'}</dd>
           <dt>Status, type</dt>
           <dd>
             {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
@@ -52,11 +52,12 @@ function Loaded({ replay }: { replay: Replay }) {
           </dd>
           <dt>Accepted</dt>
           <dd>
-            {replay.from ?? 'everything retained'} to {replay.to}
+            {replay.from === null ? 'since the start of the history' : <When at={replay.from} exact />} to{' '}
+            <When at={replay.to} exact />
           </dd>
-          <dt>Maximum per second</dt>
+          <dt>Rate limit per second</dt>
           <dd>{count(replay.maxPerSecond)}</dd>
-          <dt>Begun</dt>
+          <dt>Started</dt>
           <dd>
             <When at={replay.createdAt} />
           </dd>
@@ -88,7 +89,7 @@ function Steer({ replay }: { replay: Replay }) {
           Resume
         </Button>
       )}
-      {error && <Failure error={error} what="this" />}
+      {error && <Failure error={error} what="change the replay" />}
     </Group>
   );
 }

@@ -26,7 +26,7 @@ function Past() {
   if (data.length === 0) return <Empty title="No replays yet" />;
   return (
     <>
-      <Table label="Replays" head={['Status', 'Destination', 'From', 'Matched', 'Sent', 'Begun']}>
+      <Table label="Replays" head={['Status', 'Destination', 'From', 'Matched', 'Sent', 'Started']}>
         {data.map((replay) => (
           <tr key={replay.id}>
             <td>

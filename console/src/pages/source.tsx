@@ -72,13 +72,14 @@ function Switch({ source: { id, enabled }, etag }: Props) {
         <Pill kind={enabled ? 'on' : 'off'} />
         {operator && !enabled && (
           <Button loading={change.isPending} onClick={() => set(true)}>
-            Switch on
+            Enable
           </Button>
         )}
         {operator && enabled && (
           <Confirmed
-            label="Switch off"
-            question="Switch off this source?"
+            danger
+            label="Disable"
+            question="Disable this source?"
             busy={change.isPending}
             onConfirm={() => set(false)}
           >
@@ -86,7 +87,7 @@ function Switch({ source: { id, enabled }, etag }: Props) {
           </Confirmed>
         )}
       </div>
-      {change.error && <Failure error={change.error} what="the change" />}
+      {change.error && <Failure error={change.error} what="change it" />}
     </section>
   );
 }
@@ -109,7 +110,7 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
         <Group align="flex-end">
           <TextInput
             label="Overlap"
-            description="How long older keys stay valid: 0s, 24h, 7d"
+            description="The old key stays valid for: 0s, 24h, 7d"
             value={overlap}
             onChange={(event) => setOverlap(event.target.value)}
           />
@@ -119,10 +120,10 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
             busy={rotate.isPending}
             onConfirm={() => rotate.mutate({ id, ifMatch: etag, body: { overlap } })}
           >
-            <Text>The current key stays valid for {overlap}. Give the new one to your clients by then.</Text>
+            <Text>The current key stays valid for {overlap}. Give the new key to your clients by then.</Text>
           </Confirmed>
         </Group>
-        {rotate.error && <Failure error={rotate.error} what="the rotation" />}
+        {rotate.error && <Failure error={rotate.error} what="rotate the key" />}
       </Stack>
     </Section>
   );

@@ -23,12 +23,12 @@ export function Sources() {
           <Text>A source is where calls come from: a site, an app, a server.</Text>
         </Empty>
       ) : (
-        <Table label="Sources" head={['Name', 'State', 'Made']}>
+        <Table label="Sources" head={['Name', 'State', 'Created']}>
           {read.data.data.data.map(({ id, name, enabled, createdAt }) => (
             <tr key={id}>
               <td>
                 <TextLink to={`/sources/${id}`}>{name}</TextLink>
-                {telling.has(id) && ' (updates from Waypost)'}
+                {telling.has(id) && ' (from an audience or trait)'}
               </td>
               <td>
                 <Pill kind={enabled ? 'on' : 'off'} />
@@ -57,12 +57,12 @@ function NewSource() {
       }}
     >
       <Group align="flex-end">
-        <TextInput label="Name of a new source" value={name} onChange={(event) => setName(event.target.value)} />
+        <TextInput label="New source name" value={name} onChange={(event) => setName(event.target.value)} />
         <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-          Create
+          Create source
         </Button>
       </Group>
-      {make.error && <Failure error={make.error} what="the new source" />}
+      {make.error && <Failure error={make.error} what="create the source" />}
     </form>
   );
 }

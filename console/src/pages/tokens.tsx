@@ -16,11 +16,11 @@ export function Tokens() {
   return (
     <Page title="Tokens">
       <NewToken />
-      {remove.error && <Failure error={remove.error} what="deleting it" />}
+      {remove.error && <Failure error={remove.error} what="delete it" />}
       {!read.data || read.error ? (
         <Unread read={read} what="tokens" />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No tokens except the admin token" />
+        <Empty title="No tokens yet (besides the admin token)" />
       ) : (
         <Table label="Tokens" head={['Name', 'Role', 'Rights', 'Created', 'Last used', 'Expires', 'Changes', 'End']}>
           {read.data.data.data.map((token) => (
@@ -57,7 +57,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
       </td>
       <td>
         <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={onDelete}>
-          <Text>The token stops working and its sessions end.</Text>
+          <Text>It stops working, and its sessions end.</Text>
         </Confirmed>
       </td>
     </tr>
@@ -97,13 +97,13 @@ function RoleChoice({
           </Button>
         </Group>
       )}
-      {change.error && <Failure error={change.error} what="the change" />}
+      {change.error && <Failure error={change.error} what="change the role" />}
     </Stack>
   );
 }
 
 const ROLES: { value: Role; label: string }[] = [
-  { value: 'read_only', label: 'read-only: read access' },
+  { value: 'read_only', label: 'read-only: view' },
   { value: 'operator', label: 'operator: operations, no secrets' },
   { value: 'admin', label: 'admin: everything' },
 ];
@@ -165,7 +165,7 @@ function NewToken() {
             Create token
           </Button>
         </Group>
-        {make.error && <Failure error={make.error} what="the new token" />}
+        {make.error && <Failure error={make.error} what="create the token" />}
         {made && <ShownOnce {...made} onDone={() => make.reset()} />}
       </Stack>
     </form>
@@ -177,7 +177,7 @@ function ShownOnce({ name, token, onDone }: { name: string; token: string; onDon
     <Alert color="yellow" title={`The token of ${name}, shown only once`}>
       <Code label="new token" text={token} />
       <Button variant="default" onClick={onDone}>
-        I have it
+        Done, I copied it
       </Button>
     </Alert>
   );

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
-import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
+import { DELIVERY_STATUSES, isUnderWay } from '../../../shared/model/reasons';
 import { useChange, useNames, useRead } from '../lib/api';
 import { count, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
@@ -32,7 +32,7 @@ export function NewReplay({ destination }: { destination: string }) {
       }}
     >
       <Stack>
-        <h2>Replay a scope</h2>
+        <h2>Replay deliveries</h2>
         <ScopeFields scope={scope} onChange={change} />
         {problem !== undefined && <Text size="sm">{problem}.</Text>}
         <Button
@@ -44,7 +44,7 @@ export function NewReplay({ destination }: { destination: string }) {
         >
           Preview
         </Button>
-        {preview.error && <Failure error={preview.error} what="the preview" />}
+        {preview.error && <Failure error={preview.error} what="count the deliveries" />}
         {counted && (
           <Preview
             id={counted.id}
@@ -52,7 +52,7 @@ export function NewReplay({ destination }: { destination: string }) {
             onStart={() => start.mutate({ body: bodyOf(scope, false) })}
           />
         )}
-        {start.error && <Failure error={start.error} what="the replay" />}
+        {start.error && <Failure error={start.error} what="start the replay" />}
       </Stack>
     </form>
   );
@@ -93,8 +93,11 @@ interface FieldsProps {
   onChange: (scope: Scope) => void;
 }
 
+/** Waypost does not replay a delivery that is in progress. */
+const REPLAYABLE = DELIVERY_STATUSES.filter((status) => !isUnderWay(status));
+
 const ORIGINS = [
-  { value: 'dead_letters', label: 'dead letters' },
+  { value: 'dead_letters', label: 'failed deliveries (dead letters)' },
   { value: 'messages', label: 'all messages of the last 7 days, also from before the destination existed' },
 ];
 
@@ -105,7 +108,7 @@ function ScopeFields(props: FieldsProps) {
       <Choices {...props} />
       <Limits {...props} />
       <Checkbox
-        label="Include delivered ones"
+        label="Include delivered"
         checked={scope.includeDelivered}
         onChange={(event) => onChange({ ...scope, includeDelivered: event.target.checked })}
       />
@@ -124,8 +127,8 @@ function Choices({ scope, onChange }: FieldsProps) {
   return (
     <Group align="flex-end">
       <NativeSelect label="Destination" data={data} {...field('destination')} />
-      <NativeSelect label="Origin" data={ORIGINS} {...field('origin')} />
-      <NativeSelect label="Status" data={any(DELIVERY_STATUSES)} {...field('status')} />
+      <NativeSelect label="From" data={ORIGINS} {...field('origin')} />
+      <NativeSelect label="Status" data={any(REPLAYABLE)} {...field('status')} />
       <NativeSelect label="Type" data={any(TYPES)} {...field('type')} />
     </Group>
   );
@@ -140,7 +143,7 @@ function Limits({ scope, onChange }: FieldsProps) {
     <Group align="flex-end">
       <TextInput type="datetime-local" label="Accepted from" {...field('from')} />
       <TextInput type="datetime-local" label="Accepted before" {...field('to')} />
-      <TextInput inputMode="decimal" label="Maximum per second" {...field('maxPerSecond')} />
+      <TextInput inputMode="decimal" label="Rate limit per second" {...field('maxPerSecond')} />
     </Group>
   );
 }

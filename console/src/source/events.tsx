@@ -51,7 +51,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
         </Table>
       )}
       <Text size="sm">A blocked event counts as received and appears in the debugger, but is not delivered.</Text>
-      {change.error && <Failure error={change.error} what="the change" />}
+      {change.error && <Failure error={change.error} what="change it" />}
     </Section>
   );
 }

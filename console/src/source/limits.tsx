@@ -57,7 +57,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
               </Button>
             )}
           </Group>
-          {change.error && <Failure error={change.error} what="the limits" />}
+          {change.error && <Failure error={change.error} what="save the limits" />}
           <Limited source={source.id} />
         </Stack>
       </form>

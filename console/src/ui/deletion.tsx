@@ -18,7 +18,7 @@ export function Deletion({ name, remove, onConfirm, children }: Props) {
       <Confirmed danger label="Delete" question={`Delete ${name}?`} busy={remove.isPending} onConfirm={onConfirm}>
         {children}
       </Confirmed>
-      {remove.error && <Failure error={remove.error} what="deleting it" />}
+      {remove.error && <Failure error={remove.error} what="delete it" />}
     </div>
   );
 }

@@ -2,7 +2,8 @@ import { Text } from '@mantine/core';
 import { type SourceEvent } from '../lib/live';
 import { useNames } from '../lib/api';
 import { outcomeInWords } from '../lib/labels';
-import { Code, json, Pill, TextLink, When } from './ui';
+import { JsonView } from './json-view';
+import { Pill, TextLink, When } from './ui';
 
 /** Calls of the sources: accepted, or rejected with the reason. Each expands to its content. */
 export function EventList({ events, empty }: { events: SourceEvent[]; empty: string }) {
@@ -17,12 +18,14 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
               <Pill kind={event.accepted ? 'accepted' : 'rejected'} />
               <strong>{titleOf(event.call)}</strong>
               <span className="quiet">
-                {userOf(event.call)} {names.get(event.source) ?? event.source}, <When at={event.at} />
+                {userOf(event.call)} {names.get(event.source) ?? event.source}, <When at={event.at} exact />
               </span>
               {event.message !== undefined && <span className="bad">{event.message}</span>}
             </summary>
-            <Code label="call" text={json(event.call)} />
-            {event.destinations && <Reached destinations={event.destinations} />}
+            <JsonView label="call" value={event.call} />
+            {event.destinations && (
+              <Reached destinations={event.destinations} message={field(event.call, 'messageId')} />
+            )}
             {event.code !== undefined && <Text size="sm">Rejected: {event.code}</Text>}
           </details>
         </li>
@@ -32,7 +35,13 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
 }
 
 /** The destinations of a call, and the reasons against others, by the current configuration. */
-function Reached({ destinations }: { destinations: NonNullable<SourceEvent['destinations']> }) {
+function Reached({
+  destinations,
+  message,
+}: {
+  destinations: NonNullable<SourceEvent['destinations']>;
+  message: string;
+}) {
   if (destinations.length === 0) return <Text size="sm">No destinations are connected to this source.</Text>;
   return (
     <ul className="reached" aria-label="Destinations">
@@ -40,6 +49,17 @@ function Reached({ destinations }: { destinations: NonNullable<SourceEvent['dest
         <li key={destination}>
           <TextLink to={`/destinations/${destination}`}>{name}</TextLink>: {outcomeInWords(outcome)}
           {reason !== undefined && `: ${reason}`}
+          {outcome === 'routed' && message !== '' && (
+            <>
+              {' '}
+              <TextLink
+                to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
+                aria-label={`Show the delivery to ${name}`}
+              >
+                Show the delivery
+              </TextLink>
+            </>
+          )}
         </li>
       ))}
     </ul>

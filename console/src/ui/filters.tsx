@@ -1,7 +1,11 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { useNames } from '../lib/api';
+
+/** A pause in typing that ends a word. */
+const TYPING_MS = 400;
 
 /** Filters and pages live in the address, so that a view can be bookmarked and shared. */
 
@@ -19,19 +23,44 @@ export function useFilters() {
       setSearch(
         (before) => {
           const next = new URLSearchParams(before);
-          if (!isPage(name)) next.delete('after');
+          if (!isPage(name)) {
+            next.delete('after');
+            next.delete('page');
+          }
           if (value === '') next.delete(name);
           else next.set(name, value);
           return next;
         },
-        { replace: !isPage(name) },
+        { replace: true },
       );
+    },
+    /** Goes to a page: the browser's back button returns to the present one. */
+    go: (page: Readonly<Record<string, string>>) => {
+      setSearch((before) => {
+        const next = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(page)) {
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      });
     },
     clear: () => {
       setSearch(new URLSearchParams());
     },
+    /** Replaces all filters, as `URLSearchParams` reads them. */
+    replace: (text: string) => {
+      setSearch(new URLSearchParams(text));
+    },
+    /** all filters without the page, to save or compare a view */
+    text: withoutPages(search),
     any: search.size > 0,
   };
+}
+
+function withoutPages(search: URLSearchParams): string {
+  const kept = [...search].filter(([name]) => !isPage(name) && name !== 'page');
+  return new URLSearchParams(kept.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
 }
 
 /** Two lists on one page have separate positions in the address. */
@@ -50,16 +79,30 @@ export interface Named {
   label: string;
 }
 
-/** The filters of a list, and a way to clear them. */
+/** The filters of a list, and a way to clear them. On a phone they are folded, unless one is set. */
 export function FilterBar({ filters, label, children }: { filters: Filters; label: string; children: ReactNode }) {
+  const [open, setOpen] = useState(filters.text !== '');
+  const fields = useId();
   return (
-    <form className="filters" aria-label={label} onSubmit={(event) => event.preventDefault()}>
-      {children}
-      {filters.any && (
-        <Button className="beside-field" variant="default" onClick={filters.clear}>
-          Clear
-        </Button>
-      )}
+    <form className="filter-bar" aria-label={label} onSubmit={(event) => event.preventDefault()}>
+      <Button
+        className="fold"
+        size="xs"
+        variant="default"
+        aria-expanded={open}
+        aria-controls={fields}
+        onClick={() => setOpen(!open)}
+      >
+        {open ? 'Hide filters' : 'Filters'}
+      </Button>
+      <div id={fields} className={open ? 'filters' : 'filters folded'}>
+        {children}
+        {filters.any && (
+          <Button className="beside-field" variant="default" onClick={filters.clear}>
+            Clear
+          </Button>
+        )}
+      </div>
     </form>
   );
 }
@@ -90,17 +133,37 @@ export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'dest
   return <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />;
 }
 
-/** Applies the filter after typing ends, not for each letter. */
-export function TextFilter({ filters, name, label }: Named) {
-  const [text, setText] = useState(filters.get(name));
+/** Applies the filter when the user stops typing, presses Enter or leaves the field. */
+export function TextFilter({ filters, name, label, ...input }: Named & { placeholder?: string; description?: string }) {
+  const applied = filters.get(name);
+  const [text, setText] = useState(applied);
+  const last = useRef(applied);
   const use = () => {
-    if (text.trim() !== filters.get(name)) filters.set(name, text.trim());
+    soon.cancel();
+    const wanted = text.trim();
+    last.current = wanted;
+    if (wanted !== applied) filters.set(name, wanted);
   };
+  const soon = useDebouncedCallback((typed: string) => {
+    last.current = typed.trim();
+    filters.set(name, typed.trim());
+  }, TYPING_MS);
+  useEffect(() => {
+    // The address has changed by a button, a link or the browser's history.
+    if (applied !== last.current) {
+      last.current = applied;
+      setText(applied);
+    }
+  }, [applied]);
   return (
     <TextInput
+      {...input}
       label={label}
       value={text}
-      onChange={(event) => setText(event.target.value)}
+      onChange={(event) => {
+        setText(event.target.value);
+        soon(event.target.value);
+      }}
       onBlur={use}
       onKeyDown={(event) => {
         if (event.key === 'Enter') use();
@@ -109,15 +172,33 @@ export function TextFilter({ filters, name, label }: Named) {
   );
 }
 
-export function Pager({ filters, next, name = 'after' }: { filters: Filters; next: string | null; name?: PageName }) {
+interface PagerProps {
+  filters: Filters;
+  next: string | null;
+  name?: PageName;
+}
+
+/** Goes to the next page and back to the first. The position is a cursor, so the number of a page is in the address. */
+export function Pager({ filters, next, name = 'after' }: PagerProps) {
   const first = filters.get(name) === '';
   if (first && next === null) return null;
+  const page = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
+  const numbered = name === 'after';
   return (
     <Group>
-      <Button variant="default" disabled={first} onClick={() => filters.set(name, '')}>
+      <Button
+        variant="default"
+        disabled={first}
+        onClick={() => filters.go({ [name]: '', ...(numbered && { page: '' }) })}
+      >
         First page
       </Button>
-      <Button variant="default" disabled={next === null} onClick={() => filters.set(name, next ?? '')}>
+      {numbered && <Text size="sm">Page {page}</Text>}
+      <Button
+        variant="default"
+        disabled={next === null}
+        onClick={() => filters.go({ [name]: next ?? '', ...(numbered && { page: String(page + 1) }) })}
+      >
         Next page
       </Button>
     </Group>

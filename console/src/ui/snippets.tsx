@@ -21,8 +21,8 @@ function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest']
     <Stack gap="sm">
       {ingest.url === null ? (
         <TextInput
-          label="Address of ingest"
-          description="The URL for clients. By default on the host of this console. WAYPOST_INGEST_URL sets it for everyone"
+          label="Ingest URL"
+          description="Where your clients send events. WAYPOST_INGEST_URL sets it for everyone"
           value={address}
           onChange={(event) => setAddress(event.target.value)}
         />

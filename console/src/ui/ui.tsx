@@ -1,8 +1,21 @@
-import { ActionIcon, Alert, Button, CopyButton, Group, Loader, Modal, Stack, Text, Title } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  CopyButton,
+  Group,
+  Modal,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
-import { relative } from '../lib/labels';
+import { absolute, relative } from '../lib/labels';
+import { Icon } from './icons';
 
 /** The building blocks of all pages. */
 
@@ -41,27 +54,40 @@ export function Section({ title, children }: { title: string; children: ReactNod
 
 /** Shows that a read is in progress, or why it failed. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
-  if (read.error) return <Failure error={read.error} what={what} retry={() => void read.refetch()} />;
+  if (read.error)
+    return <Failure error={read.error} what={`load ${what}`} missing={what} retry={() => void read.refetch()} />;
   return <Waiting for={what} />;
 }
 
 export function Waiting({ for: what }: { for: string }) {
   return (
-    <Group gap="sm" role="status">
-      <Loader size="sm" />
-      <Text>Reading {what} …</Text>
-    </Group>
+    <div role="status" className="skeletons">
+      <VisuallyHidden>Loading {what} …</VisuallyHidden>
+      <Skeleton height={18} width="40%" />
+      <Skeleton height={18} />
+      <Skeleton height={18} width="75%" />
+    </div>
   );
 }
 
-export function Failure({ error, what, retry }: { error: unknown; what: string; retry?: () => void }) {
+interface FailureProps {
+  error: unknown;
+  /** what did not work, to follow "Could not" */
+  what: string;
+  /** the thing that a 404 says does not exist */
+  missing?: string;
+  retry?: () => void;
+}
+
+export function Failure({ error, what, missing, retry }: FailureProps) {
+  const title = missing !== undefined && isMissing(error) ? `Not found: ${missing}` : `Could not ${what}`;
   return (
-    <Alert color="red" title={isMissing(error) ? `Not found: ${what}` : `Failed: ${what}`} role="alert">
+    <Alert color="red" title={title} role="alert">
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{sayProblem(error)}</Text>
         {[...fieldProblems(error)].map(([field, problem]) => (
           <Text key={field} size="sm">
-            {field}: {problem}
+            {/^\d+$/.test(field) ? `Line ${Number(field) + 1}` : field}: {problem}
           </Text>
         ))}
         {retry && (
@@ -92,13 +118,22 @@ export function AdminsOnly({ title, children }: { title: string; children?: Reac
   );
 }
 
+interface TableProps {
+  label: string;
+  head: string[];
+  /** a box that selects all rows, for the head of a first column of boxes */
+  select?: ReactNode;
+  children: ReactNode;
+}
+
 /** A table that scrolls by itself on a phone, so that the page does not. */
-export function Table({ label, head, children }: { label: string; head: string[]; children: ReactNode }) {
+export function Table({ label, head, select, children }: TableProps) {
   return (
     <div className="table-scroll" role="region" aria-label={label} tabIndex={0}>
       <table className="table">
         <thead>
           <tr>
+            {select !== undefined && select !== false && <td className="select">{select}</td>}
             {head.map((text) => (
               <th key={text} scope="col">
                 {text}
@@ -117,13 +152,14 @@ export function Pill({ kind, children }: { kind: string; children?: ReactNode })
   return <span className={`pill pill-${kind}`}>{children ?? kind.replaceAll('_', ' ')}</span>;
 }
 
-/** A relative time, with the exact time beside it. */
-export function When({ at }: { at: string | null }) {
+/** A relative time; `exact` shows the exact time beside it, in the time zone of the browser. */
+export function When({ at, exact = false }: { at: string | null; exact?: boolean }) {
   useBeat(5_000);
   if (at === null) return <>–</>;
   return (
     <time dateTime={at} title={at}>
       {relative(at, Date.now())}
+      {exact && <span className="quiet exact"> {absolute(at, Date.now())}</span>}
     </time>
   );
 }
@@ -157,10 +193,21 @@ export function Copy({ text, label }: { text: string; label: string }) {
     <CopyButton value={text}>
       {({ copied, copy }) => (
         <ActionIcon variant="default" className="copy" aria-label={label} onClick={copy}>
-          <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="icon">
-            {copied ? <path d="m3 8.5 3.5 3.5L13 4.5" /> : <path d="M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z" />}
-          </svg>
+          <Icon name={copied ? 'check' : 'copy'} />
         </ActionIcon>
+      )}
+    </CopyButton>
+  );
+}
+
+/** Copies a text that is not on the page. */
+export function CopyText({ text, label }: { text: string; label: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button size="xs" variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
+          {copied ? 'Copied' : label}
+        </Button>
       )}
     </CopyButton>
   );

@@ -3,17 +3,11 @@ import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
 
 /** Reads the health of a destination from a record of `attempts`. Pure. */
 
-/** Code and HTTP status of an error. */
-interface Cause {
-  code?: string;
-  status?: number;
-}
-
 /** Times are ms since 1970. */
 export type Evidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
-  | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
+  | { kind: 'failed'; destination: string; at: number; until: number; error: string }
   | { kind: 'dead'; destination: string; at: number };
 
 /**
@@ -62,15 +56,13 @@ function judge(event: DeliveryEvent): Evidence | undefined {
   if (event.kind !== 'attempt' || event.late) return undefined;
   if (event.outcome === 'delivered') return { kind: 'ok', destination, at };
   const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
-  return { kind: 'failed', destination, at, until: Math.max(at, next || at), ...errorOf(event.urls) };
+  return { kind: 'failed', destination, at, until: Math.max(at, next || at), error: errorOf(event.urls) };
 }
 
 /** Describes the last URL that failed. Error messages contain no path and no secret. */
-function errorOf(urls: readonly UrlAttempt[]): { error: string } & Cause {
+function errorOf(urls: readonly UrlAttempt[]): string {
   const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
-  if (!failed) return { error: 'no answer is known' };
-  const { status, error } = failed;
-  return { error: wordsFor(failed), ...(error && { code: error.code }), ...(status !== undefined && { status }) };
+  return failed ? wordsFor(failed) : 'no answer is known';
 }
 
 function wordsFor({ origin, status, error }: UrlAttempt): string {
@@ -98,7 +90,7 @@ export interface Health {
   failures: Failures[];
   /** the latest announced time of a next attempt; 0: none */
   awaitedUntil: number;
-  error: ({ at: number; text: string } & Cause) | null;
+  error: { at: number; text: string } | null;
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
@@ -139,12 +131,9 @@ function succeeded(health: Health, at: number): void {
   if (health.failures.length === 0) health.awaitedUntil = 0;
 }
 
-function failed(health: Health, evidence: Extract<Evidence, { kind: 'failed' }>): void {
-  const { at, until, error, code, status } = evidence;
+function failed(health: Health, { at, until, error }: Extract<Evidence, { kind: 'failed' }>): void {
   if (health.successAt !== null && at <= health.successAt) return;
-  if (at >= (health.error?.at ?? 0)) {
-    health.error = { at, text: error, ...(code !== undefined && { code }), ...(status !== undefined && { status }) };
-  }
+  if (at >= (health.error?.at ?? 0)) health.error = { at, text: error };
   health.awaitedUntil = Math.max(health.awaitedUntil, until);
   const { failures } = health;
   let i = failures.length;

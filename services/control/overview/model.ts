@@ -39,7 +39,6 @@ export function overviewOf(destinations: readonly Destination[], { counts, open,
       ...totals(own),
       waiting: underWay('waiting'),
       retrying: underWay('retrying'),
-      held: underWay('held'),
       circuits: circuits
         .filter((circuit) => circuit.destination === id)
         .map(({ url, origin, why, at }) => ({
@@ -60,15 +59,11 @@ export function seriesOf(counts: readonly SeriesCount[]) {
   return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
 }
 
-export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
+function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
   const total = (what: string) =>
-    Math.max(
-      0,
-      counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0),
-    );
+    counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
   return {
     delivered: total('delivered'),
-    partlyDelivered: total('partly'),
     dead: total('dead'),
     cancelled: total('cancelled'),
     attempts: total('attempts'),

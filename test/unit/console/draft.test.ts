@@ -96,7 +96,7 @@ describe('the problems of a draft', () => {
 });
 
 describe('the request of a draft', () => {
-  it('creates a destination switched off', () => {
+  it('creates a destination disabled', () => {
     const draft = { ...emptyDraft(['src_1']), webhooks: [{ url: 'https://example.com/', headers: [] }] };
     expect(creationOf(draft)).toEqual({
       name: 'Webhooks',
@@ -146,8 +146,8 @@ describe('a conflict', () => {
     const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch: { enabled: false } });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Types', 'all', 'track', undefined],
-      ['Requests per second', 'no limit', '7', undefined],
-      ['Switched on', 'yes', 'yes', 'no'],
+      ['Rate limit', 'no limit', '7', undefined],
+      ['Enabled', 'yes', 'yes', 'no'],
     ]);
   });
 
@@ -198,7 +198,7 @@ describe('a draft of alerts', () => {
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Failing after', '30m', '30m', '1m'],
       ['Dead-letter alerts at most every', '1h', '2h', undefined],
-      ['Switched off after', '5d', 'not set', undefined],
+      ['Disabled after failing for', '5d', 'not set', undefined],
     ]);
   });
 });

@@ -1,8 +1,20 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
-import { everyStep, sinceOf, stepLabel } from '../../../console/src/lib/series';
-import { counted, isoOfLocal, latency, localOfIso, reasonInWords, relative } from '../../../console/src/lib/labels';
+import { addressWarning } from '../../../console/src/lib/address';
+import { checklistOf } from '../../../console/src/lib/checklist';
+import { newSecret } from '../../../console/src/lib/secret';
+import { everyStep, latencyTicks, sinceOf, stepLabel } from '../../../console/src/lib/series';
+import { readViews, removeView, saveView } from '../../../console/src/lib/views';
+import {
+  absolute,
+  counted,
+  isoOfLocal,
+  latency,
+  localOfIso,
+  reasonInWords,
+  relative,
+} from '../../../console/src/lib/labels';
 import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
 import { ApiProblem } from '../../../shared/api/client';
 
@@ -18,6 +30,14 @@ describe('times', () => {
     expect(relative(iso, now)).toBe(text);
   });
 
+  it('have an exact form, with the day unless it is today and the year unless it is this one', () => {
+    const local = (text: string) => new Date(text).toISOString();
+    const at = Date.parse(local('2026-01-01T12:00:00'));
+    expect(absolute(local('2026-01-01T09:05:07'), at)).toBe('09:05:07');
+    expect(absolute(local('2026-01-03T09:05:07'), at)).toBe('Jan 3, 09:05:07');
+    expect(absolute(local('2025-12-31T09:05:07'), at)).toBe('Dec 31, 2025, 09:05:07');
+  });
+
   it('survive the way from a field to the API and back', () => {
     expect(localOfIso(isoOfLocal('2026-01-01T12:34'))).toBe('2026-01-01T12:34');
     expect(isoOfLocal('')).toBeUndefined();
@@ -29,6 +49,8 @@ describe('times', () => {
     [12.4, '12 ms'],
     [1_500, '1.5 s'],
     [120_000, '2 min'],
+    [90_000, '1.5 min'],
+    [5_400_000, '1.5 h'],
   ])('a latency of %s ms is shown as %s', (ms, text) => {
     expect(latency(ms)).toBe(text);
   });
@@ -154,4 +176,71 @@ describe('a list of live events', () => {
   it('adds earlier events once, also if the two lists overlap', () => {
     expect(ids(withPast([event('d'), event('c')], [event('c'), event('b'), event('a')]))).toBe('dcba');
   });
+});
+
+test.each([
+  [
+    'http://169.254.169.254/latest',
+    /^169\.254\.169\.254 is not a public address \(metadata service\).*WAYPOST_ALLOWED_NETWORKS/,
+  ],
+  ['http://2852039166/', /^169\.254\.169\.254 /],
+  ['http://[::ffff:10.0.0.5]/', /private/],
+  ['http://localhost:3000/', /private name/],
+  ['http://db.internal/', /private name/],
+])('the URL %s gets a warning that names the setting', (url, warning) => {
+  expect(addressWarning(url)).toMatch(warning);
+});
+
+test.each(['https://example.com/hook', 'https://8.8.8.8/', 'not a url', 'https://localhost.example.com/'])(
+  'the URL %s gets no warning',
+  (url) => {
+    expect(addressWarning(url)).toBeUndefined();
+  },
+);
+
+test('a generated secret has the format of Standard Webhooks and 32 random bytes', () => {
+  const secrets = [newSecret(), newSecret()];
+  for (const secret of secrets) expect(Buffer.from(secret.replace('whsec_', ''), 'base64')).toHaveLength(32);
+  expect(new Set(secrets).size).toBe(2);
+});
+
+test.each([
+  [0, [0, 1]],
+  [395, [0, 100, 200, 300, 400]],
+  [270_000, [0, 60_000, 120_000, 180_000, 240_000, 300_000]],
+])('the axis of latencies up to %d ms has the ticks %j', (max, ticks) => {
+  expect(latencyTicks(max)).toEqual(ticks);
+});
+
+test('saved views are kept by name, replaced by the same name, and survive broken storage', () => {
+  const kept = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, text: string) => void kept.set(key, text),
+  };
+  saveView('deliveries', { name: 'Dead', filters: 'status=dead' }, store);
+  saveView('deliveries', { name: 'Dead', filters: 'status=dead&type=track' }, store);
+  saveView('deliveries', { name: 'Acme', filters: 'destination=dst_1' }, store);
+  expect(readViews('deliveries', store).map(({ name, filters }) => [name, filters])).toEqual([
+    ['Acme', 'destination=dst_1'],
+    ['Dead', 'status=dead&type=track'],
+  ]);
+  expect(removeView('deliveries', 'Dead', store)).toHaveLength(1);
+  expect(readViews('deliveries', { getItem: () => 'broken', setItem: () => undefined })).toEqual([]);
+  expect(readViews('deliveries', undefined)).toEqual([]);
+});
+
+test('the first steps are done one by one', () => {
+  const none = { sources: 0, destinations: [], delivered: false, alerts: { enabled: false, webhooks: [] } };
+  expect(checklistOf(none).map(({ done, to }) => [done, to])).toEqual([
+    [false, '/connect'],
+    ...Array.from({ length: 4 }, () => [false, '/connect']),
+    [false, '/alerts'],
+  ]);
+  const one = { ...none, sources: 1, destinations: [{ id: 'dst_1', enabled: true, hasSharedSecret: false }] };
+  expect(checklistOf(one).filter(({ done }) => !done)).toMatchObject([
+    { to: '/destinations/dst_1' },
+    { to: '/connect/dst_1/live' },
+    { to: '/alerts' },
+  ]);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createMembersNdjson, memberLine } from '../../../shared/model/members-ndjson';
+import { cellsOf, createMembersNdjson, csvColumnOf, memberLine } from '../../../shared/model/members-ndjson';
 
 test.each([
   ['ann', '"ann"'],
@@ -7,10 +7,38 @@ test.each([
   ['"ann"', '"ann"'],
   ['{"userId":"ann"}', '{"userId":"ann"}'],
   ['{"add":"ann"}', '{"add":"ann"}'],
-  ['{broken', '"{broken"'],
+  ['{broken', '{broken'],
   ['', undefined],
 ])('the line %j is sent as %s', (line, sent) => {
   expect(memberLine(line)).toBe(sent);
+});
+
+test.each([
+  ['user_id,email', ',', 0],
+  ['email;User ID;plan', ';', 1],
+  ['name\tid', '\t', 1],
+  ['\ufeffuserId', ',', 0],
+  ['"email","user-id"', ',', 1],
+])('the first line %j is the header of a CSV file', (line, separator, index) => {
+  expect(csvColumnOf(line)).toEqual({ separator, index });
+});
+
+test.each(['ann', 'id', '"a,b"', '{"userId":"a,b"}'])('the first line %j is a member', (line) => {
+  expect(csvColumnOf(line)).toBeUndefined();
+});
+
+test('a file with several columns and no known name is refused, and the message says what to write', () => {
+  const lines = createMembersNdjson();
+  expect(() => lines.add('ann,a@x.example\nbob,b@x.example\n')).toThrow(
+    /must name the column of the user ids: user_id/,
+  );
+});
+
+test('a CSV file yields the ids of its column, without the header and rows that have none', () => {
+  const lines = createMembersNdjson();
+  const made = lines.add('email,user_id\r\na@x.example,u-1\r\n"b, c",""\n,"u ""2""') + lines.end();
+  expect([made, lines.count]).toEqual(['"u-1"\n"u \\"2\\""\n', 2]);
+  expect(cellsOf('a;"b;""c"', ';')).toEqual(['a', 'b;"c']);
 });
 
 test('a text split anywhere gives the same lines, each once', () => {

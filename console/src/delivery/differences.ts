@@ -1,0 +1,50 @@
+import { type Delivery } from '../../../shared/api/operations';
+import { latency } from '../lib/labels';
+
+/** The difference between two attempts. Pure. */
+
+type Attempt = Delivery['attempts'][number];
+type Try = Attempt['urls'][number];
+
+export interface Change {
+  what: string;
+  before: string;
+  after: string;
+}
+
+/** Response headers that differ in every response and mean nothing. */
+const NOISE = new Set(['date']);
+
+/** Returns the facts that differ, by URL. Facts that only one attempt has read `–`. */
+export function changesBetween(before: Attempt, after: Attempt): Change[] {
+  const urls = [...new Set([...before.urls, ...after.urls].map(({ url }) => url))];
+  return urls.flatMap((id, i) => {
+    const find = ({ urls: all }: Attempt) => all.find(({ url }) => url === id);
+    const [was, is] = [factsOf(find(before)), factsOf(find(after))];
+    const prefix = urls.length === 1 ? '' : `URL ${i + 1}: `;
+    return [...new Set([...was.keys(), ...is.keys()])]
+      .map((what) => ({ what: prefix + what, before: was.get(what) ?? '–', after: is.get(what) ?? '–' }))
+      .filter((change) => change.before !== change.after);
+  });
+}
+
+function factsOf(of: Try | undefined): Map<string, string> {
+  if (!of) return new Map();
+  return new Map([
+    ['Address', of.address ?? of.origin] as const,
+    ['Outcome', of.outcome] as const,
+    ...(of.status === undefined ? [] : [['Status', String(of.status)] as const]),
+    ...(of.error ? [['Error', `${of.error.message} (${of.error.code})`] as const] : []),
+    ['Time', latency(of.durationMs)] as const,
+    ...Object.entries(of.phases ?? {}).map(([phase, ms]) => [`Phase ${phase}`, latency(ms)] as const),
+    ...headerFacts('Request header', of.request?.headers),
+    ...headerFacts('Response header', of.response?.headers),
+    ...(of.response ? [['Response body', of.response.body] as const] : []),
+  ]);
+}
+
+function headerFacts(what: string, headers: Record<string, string> | undefined): (readonly [string, string])[] {
+  return Object.entries(headers ?? {})
+    .filter(([name]) => !NOISE.has(name.toLowerCase()))
+    .map(([name, value]) => [`${what} ${name}`, value] as const);
+}

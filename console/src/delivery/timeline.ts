@@ -1,0 +1,65 @@
+import { type Delivery } from '../../../shared/api/operations';
+import { isUnderWay } from '../../../shared/model/reasons';
+import { reasonInWords, relative, spanOf } from '../lib/labels';
+
+/** The life of a delivery as a list of moments. Pure. */
+
+export interface Moment {
+  /** null: the time is unknown */
+  at: string | null;
+  kind: 'done' | 'bad' | 'wait' | 'next';
+  text: string;
+}
+
+/** Returns what happened, in order, and what comes next. A time that has passed is not announced as coming. */
+export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
+  const attempts = [...delivery.attempts].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return [
+    { at: delivery.acceptedAt, kind: 'done', text: 'Accepted' },
+    ...attempts.flatMap((attempt, i) => {
+      const before = attempts[i - 1];
+      const replayed = attempt.replay > (before?.replay ?? 0);
+      return [
+        ...(replayed ? [{ at: null, kind: 'wait', text: `Replay ${attempt.replay}` } as const] : []),
+        attemptMoment(attempt),
+      ];
+    }),
+    ...ending(delivery, nowMs),
+  ];
+}
+
+function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
+  const results = attempt.urls.map(({ status, error }) =>
+    status === undefined ? (error?.code ?? '?') : String(status),
+  );
+  const took = attempt.durationMs < 1_000 ? `${Math.round(attempt.durationMs)} ms` : spanOf(attempt.durationMs);
+  return {
+    at: attempt.at,
+    kind: attempt.outcome === 'delivered' ? 'done' : 'bad',
+    text: `Attempt ${attempt.n}: ${results.join(', ')} (${took})`,
+  };
+}
+
+function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[] {
+  if (!isUnderWay(status)) {
+    const kind = status === 'delivered' ? 'done' : 'bad';
+    return [{ at: settledAt, kind, text: `${status[0]?.toUpperCase() ?? ''}${status.slice(1).replaceAll('_', ' ')}` }];
+  }
+  const waits = reasonInWords(budget.waitsFor);
+  const next = budget.nextAttemptAt;
+  const coming = next !== null && Date.parse(next) > nowMs;
+  return [
+    ...(waits === '' || budget.waitsFor === 'backoff' ? [] : [{ at: null, kind: 'wait', text: waits } as const]),
+    { at: coming ? next : null, kind: 'next', text: coming ? 'Next attempt' : 'Next attempt: as soon as possible' },
+    { at: budget.expiresAt, kind: 'next', text: 'Gives up' },
+  ];
+}
+
+/** Says how many attempts were made, when the next one comes, and when Waypost gives up. */
+export function budgetInWords(budget: Delivery['budget'], nowMs: number): string {
+  const { attemptsMade: made, nextAttemptAt: next, expiresAt } = budget;
+  const attempts = made === 0 ? 'No attempts yet' : `${made} ${made === 1 ? 'attempt' : 'attempts'} so far`;
+  const coming = next !== null && Date.parse(next) > nowMs;
+  const end = Date.parse(expiresAt) > nowMs ? `gives up ${relative(expiresAt, nowMs)}` : 'its window has ended';
+  return `${attempts}. Next attempt ${coming ? relative(next, nowMs) : 'as soon as possible'}; ${end}.`;
+}

@@ -1,0 +1,49 @@
+import { type Delivery } from '../../../shared/api/operations';
+
+/** Describes the result of a request. Pure. */
+
+type Try = Delivery['attempts'][number]['urls'][number];
+
+/** OpenSSL's codes, in words. */
+const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
+  [/DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN/, 'the certificate is self-signed'],
+  [/CERT_HAS_EXPIRED/, 'the certificate has expired'],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, 'the certificate is for another host name'],
+  [
+    /UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/,
+    'the server does not send its intermediate certificate',
+  ],
+];
+
+/**
+ * Returns a sentence about an error, with its code, and the phase unless the code names it; undefined if the status
+ * says all.
+ */
+export function errorInWords(error: NonNullable<Try['error']>, status: number | undefined): string | undefined {
+  const { code, phase, message } = error;
+  if (code === 'status') return isRedirect(status) ? 'Waypost does not follow redirects' : undefined;
+  const where = phase === undefined || phase === code ? code : `${code} during ${phase}`;
+  const forbidden = code === 'forbidden_address' ? '. WAYPOST_ALLOWED_NETWORKS can allow its network' : '';
+  const words = TLS_CODES.find(([known]) => known.test(message))?.[1];
+  return `${message}${words === undefined ? '' : `: ${words}`}${forbidden} (${where})`;
+}
+
+function isRedirect(status: number | undefined): boolean {
+  return status !== undefined && status >= 300 && status < 400;
+}
+
+/** Parses a text that looks like a JSON object or list; undefined for any other. */
+export function jsonIn(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says how many URLs accepted a message. */
+export function acceptedInWords(urls: readonly Pick<Try, 'outcome'>[]): string {
+  const accepted = urls.filter(({ outcome }) => outcome === 'delivered').length;
+  return `${accepted} of ${urls.length} ${urls.length === 1 ? 'URL' : 'URLs'} accepted it.`;
+}

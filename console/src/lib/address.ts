@@ -1,0 +1,19 @@
+import { createAddressGuard, literalAddress } from '../../../shared/model/address-guard';
+
+/** Warns of URLs that delivery refuses by default. Pure: the address behind a name is known only when it is called. */
+
+/** Without any allowed network, as Waypost is installed. */
+const guard = createAddressGuard([]);
+
+/** Names that always mean this machine or a private network (RFC 6761, RFC 6762, and the private use of ICANN). */
+const PRIVATE_NAME = /(^|\.)(localhost|local|internal)\.?$/i;
+
+/** @returns a sentence that names the setting, or undefined if the URL has no private address */
+export function addressWarning(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { hostname } = new URL(url);
+  const literal = literalAddress(hostname);
+  const why = literal === undefined ? (PRIVATE_NAME.test(hostname) ? 'private name' : undefined) : guard(literal);
+  if (why === undefined) return undefined;
+  return `${literal ?? hostname} is not a public address (${why}). Waypost refuses to call it unless the setting WAYPOST_ALLOWED_NETWORKS allows its network.`;
+}

@@ -1,0 +1,38 @@
+/** A request as a command for a terminal. Pure. */
+
+export interface ShownRequest {
+  method: string;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: unknown;
+}
+
+/** Values that the API hides, and headers that curl sets itself. */
+const HIDDEN = '***';
+const OF_CURL = new Set(['content-length', 'host', 'connection', 'transfer-encoding']);
+
+/**
+ * Returns a curl command that repeats the request. A header whose value is hidden becomes a comment, because the
+ * receiver would refuse a wrong value. The body is formatted again, so a signature over its bytes would not match.
+ */
+export function curlOf({ method, url, headers, body }: ShownRequest): string {
+  const entries = Object.entries(headers).filter(([name]) => !OF_CURL.has(name.toLowerCase()));
+  const shown = entries.filter(([, value]) => !value.includes(HIDDEN));
+  const hidden = entries.filter(([, value]) => value.includes(HIDDEN)).map(([name]) => name);
+  const lines = [
+    `curl -i -X ${method} ${quoted(url)}`,
+    ...shown.map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`),
+    ...(body === null || body === undefined ? [] : [`  --data-raw ${quoted(textOf(body))}`]),
+  ];
+  const comment = hidden.length === 0 ? '' : `# Not included, because their values are hidden: ${hidden.join(', ')}\n`;
+  return comment + lines.join(' \\\n');
+}
+
+function textOf(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** Quotes for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,78 @@
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useAll, useRead } from '../lib/api';
+import { checklistOf } from '../lib/checklist';
+import { useIsAdmin } from '../lib/session';
+import { useOwnSources } from '../lib/sources';
+import { Icon } from '../ui/icons';
+import { TextLink } from '../ui/ui';
+
+const HIDDEN = 'waypost.checklist.hidden';
+const LOOK_AGAIN_MS = 10_000;
+
+/** The first steps, for administrators: it stays until all are done or the user hides it in this browser. */
+export function Checklist() {
+  const admin = useIsAdmin();
+  const [hidden, setHidden] = useState(wasHidden);
+  if (!admin || hidden) return null;
+  const hide = () => {
+    try {
+      localStorage.setItem(HIDDEN, 'true');
+    } catch {
+      // Storage is disabled: the list is back after a reload.
+    }
+    setHidden(true);
+  };
+  return <Steps onHide={hide} />;
+}
+
+function Steps({ onHide }: { onHide: () => void }) {
+  const [sources, destinations] = [useOwnSources(), useAll('destinations')];
+  const alerts = useRead('GET /alerts', {});
+  const query = { status: 'delivered' as const, limit: 20 };
+  const delivered = useRead('GET /deliveries', { query }, { every: LOOK_AGAIN_MS, keep: true });
+  if (!destinations || !alerts.data || !delivered.data) return null;
+  const steps = checklistOf({
+    sources: sources.size,
+    destinations,
+    delivered: delivered.data.data.data.some(({ test }) => !test),
+    alerts: alerts.data.data,
+  });
+  const left = steps.filter(({ done }) => !done).length;
+  if (left === 0) return null;
+  return (
+    <section className="card" aria-label="First steps">
+      <div className="row spread">
+        <h2>First steps</h2>
+        <Button size="xs" variant="default" onClick={onHide}>
+          Hide
+        </Button>
+      </div>
+      <Text size="sm" className="quiet">
+        {steps.length - left} of {steps.length} done
+      </Text>
+      <ul className="checklist">
+        {steps.map(({ text, to, done }) => (
+          <li key={text} className={done ? 'done' : ''}>
+            <span className="box">{done && <Icon name="check" />}</span>
+            {done ? (
+              <span>
+                {text} <span className="quiet">(done)</span>
+              </span>
+            ) : (
+              <TextLink to={to}>{text}</TextLink>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function wasHidden(): boolean {
+  try {
+    return localStorage.getItem(HIDDEN) === 'true';
+  } catch {
+    return false;
+  }
+}

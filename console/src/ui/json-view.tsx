@@ -1,0 +1,86 @@
+import { type ReactNode } from 'react';
+import { Copy, json } from './ui';
+
+/** JSON in colours, whose objects and lists fold. */
+
+/** Deeper values start folded. */
+const OPEN_DEPTH = 4;
+/** A longer list starts folded. */
+const LONG = 50;
+
+export function JsonView({ value, label }: { value: unknown; label: string }) {
+  return (
+    <div className="code">
+      <div className="json" tabIndex={0} role="region" aria-label={label}>
+        <Value of={value} depth={0} end="" />
+      </div>
+      <Copy text={json(value)} label={`Copy ${label}`} />
+    </div>
+  );
+}
+
+interface ValueProps {
+  of: unknown;
+  depth: number;
+  /** its name, if it is in an object */
+  name?: string;
+  /** `,` unless it is the last one */
+  end: string;
+}
+
+function Value({ of, depth, name, end }: ValueProps) {
+  const label = name === undefined ? null : <span className="json-key">{JSON.stringify(name)}: </span>;
+  if (typeof of === 'object' && of !== null) {
+    return (
+      <Folding of={of} depth={depth} end={end}>
+        {label}
+      </Folding>
+    );
+  }
+  return (
+    <div>
+      {label}
+      <span className={`json-${of === null ? 'null' : typeof of}`}>{JSON.stringify(of)}</span>
+      {end}
+    </div>
+  );
+}
+
+function Folding({ of, depth, end, children }: { of: object; depth: number; end: string; children: ReactNode }) {
+  const isList = Array.isArray(of);
+  const [open, close] = isList ? ['[', ']'] : ['{', '}'];
+  const entries = Object.entries(of as Record<string, unknown>);
+  if (entries.length === 0) {
+    return (
+      <div>
+        {children}
+        {open + close + end}
+      </div>
+    );
+  }
+  const size = `${entries.length} ${isList ? 'item' : 'field'}${entries.length === 1 ? '' : 's'}`;
+  return (
+    <details open={depth < OPEN_DEPTH && entries.length <= LONG}>
+      <summary>
+        {children}
+        {open}
+        <span className="json-folded">
+          {' '}
+          … {size} {close + end}
+        </span>
+      </summary>
+      <div className="json-inner">
+        {entries.map(([key, value], i) => (
+          <Value
+            key={key}
+            of={value}
+            depth={depth + 1}
+            {...(!isList && { name: key })}
+            end={i === entries.length - 1 ? '' : ','}
+          />
+        ))}
+      </div>
+      {close + end}
+    </details>
+  );
+}

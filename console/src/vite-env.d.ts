@@ -1,0 +1,2 @@
+/** The version in package.json; the build writes it into the page. */
+declare const __WAYPOST_VERSION__: string;
