@@ -73,7 +73,7 @@ function Stored({ id, at }: { id: string; at: Step }) {
   return <TestStep {...stored} />;
 }
 
-/** Returns the address of a step that can be visited; undefined for one that comes later. */
+/** Returns the address of a step that the user can visit; undefined for a later one. */
 function linkTo(step: Step, at: Step, id: string | undefined, search: URLSearchParams): string | undefined {
   if (step === at) return undefined;
   // The integration of a stored destination is fixed.

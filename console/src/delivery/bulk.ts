@@ -1,4 +1,4 @@
-/** Runs one request for each selected delivery. Pure but for the given request. */
+/** Runs one request for each selected delivery. */
 
 export interface BulkResult {
   done: number;

@@ -13,7 +13,7 @@ import { inBulk } from './bulk';
 
 type Row = Deliveries['data'][number];
 
-/** The actions for selected deliveries. Each skips those that it does not apply to. */
+/** The actions for selected deliveries. Each skips the deliveries that it cannot act on. */
 export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; onDone: () => void }) {
   const mayReplay = useMay('POST /deliveries/{id}/replay');
   const ended = selected.filter(({ status }) => !isUnderWay(status));

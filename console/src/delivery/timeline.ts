@@ -11,7 +11,7 @@ export interface Moment {
   text: string;
 }
 
-/** Returns what happened, in order, and what comes next. A time that has passed is not announced as coming. */
+/** Returns the past moments in order, and then the coming ones. A time that has passed is not announced as coming. */
 export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
   const attempts = [...delivery.attempts].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return [

@@ -72,7 +72,7 @@ export function Waiting({ for: what }: { for: string }) {
 
 interface FailureProps {
   error: unknown;
-  /** what did not work, to follow "Could not" */
+  /** the failed task, to follow "Could not" */
   what: string;
   /** the thing that a 404 says does not exist */
   missing?: string;
