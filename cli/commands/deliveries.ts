@@ -26,6 +26,10 @@ export function addDeliveries(program: Group): void {
       message: textField('--message <id>', "the message's id"),
       user: textField('--user <id>', "the user's id"),
       type: messageTypeField,
+      event: textField('--event <name>', 'the name of a track call, page or screen'),
+      code: textField('--code <status>', 'HTTP status of the last response, such as 503, or 5xx'),
+      error: textField('--error <code>', "the code of the last attempt's error, such as timeout"),
+      q: textField('--search <text>', 'part of a user id, a message id, an event or the body'),
       since: sinceField,
       until: untilField,
     },
@@ -36,11 +40,13 @@ export function addDeliveries(program: Group): void {
 }
 
 function showDelivery({ print, world }: Session, delivery: Delivery): void {
-  const { id, status, reason, type, userId, messageId, source, destination, acceptedAt, settledAt, budget } = delivery;
+  const { id, status, reason, type, event, userId, messageId, source, destination, acceptedAt, settledAt, budget } =
+    delivery;
   print.thing(delivery, [
     ['id', id],
     ['status', reason === null ? status : `${status} (${reason})`],
     ['type', type],
+    ['event', event ?? undefined],
     ['user', userId],
     ['message', messageId],
     ['source', source],

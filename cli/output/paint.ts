@@ -31,6 +31,8 @@ const PAINTS: Record<string, Paint> = {
   fail: bad,
   rejected: bad,
   retrying: doubtful,
+  held: doubtful,
+  partly_delivered: doubtful,
   waiting: doubtful,
   warn: doubtful,
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Delivery } from '../../shared/api/operations';
 import { sleep } from '../../shared/service/async';
+import { isUnderWay } from '../../shared/model/reasons';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { loadSettings } from '../../shared/service/settings';
 import { type ControlAccess, askControl, sendCall } from './demo-client';
@@ -107,7 +108,7 @@ async function waitForResult(control: ControlAccess, destination: string): Promi
   return within(ARRIVED_WITHIN_MS, 'the call was not delivered', async () => {
     const [delivery] = (await askControl(control, 'GET /deliveries', { query: { destination } })).data.data;
     if (!delivery) throw new Error('control knows no delivery of it. Look at the logs of router, delivery and control');
-    if (delivery.status === 'waiting' || delivery.status === 'retrying') throw new Error(describe(delivery));
+    if (isUnderWay(delivery.status)) throw new Error(describe(delivery));
     return delivery;
   });
 }

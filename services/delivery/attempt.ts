@@ -73,6 +73,8 @@ export class Attempt implements RequestOwner {
   readonly #rejected: string[] = [];
   /** why URLs were left out: the refusal of the lane, or undefined if a request may no longer be sent */
   readonly #leftOut: (Refusal | undefined)[] = [];
+  /** ids of offered URLs that were not called; undefined: none */
+  #notCalled: string[] | undefined;
   #retryAfterMs: number | undefined;
   /** requests that have not ended */
   #pending = 0;
@@ -132,8 +134,9 @@ export class Attempt implements RequestOwner {
     return judged.signal;
   }
 
-  leftOut(refusal: Refusal | undefined): void {
+  leftOut(refusal: Refusal | undefined, { id }: Endpoint): void {
     this.#pending--;
+    (this.#notCalled ??= []).push(id);
     this.#leftOut.push(refusal);
     this.#endIfOver();
   }
@@ -160,10 +163,16 @@ export class Attempt implements RequestOwner {
     const { inHand, context } = this;
     this.#isEnded = true;
     // The first 2xx ends the attempt: requests still queued in a lane are not sent.
-    if (this.#pending > 0) for (const request of this.#requests) if (request.cancel()) this.#pending--;
+    if (this.#pending > 0) for (const request of this.#requests) this.#cancel(request);
     const isAttempt = this.#asked || this.#leftOut.length === 0;
     const disposition = isAttempt ? concludeAttempt(inHand.delivery, this.#result(), timing) : this.#untried(timing);
     context.on.ended(inHand, disposition, timing.nowMs);
+  }
+
+  #cancel(request: UrlRequest): void {
+    if (!request.cancel()) return;
+    this.#pending--;
+    (this.#notCalled ??= []).push(request.endpoint.id);
   }
 
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */
@@ -186,7 +195,16 @@ export class Attempt implements RequestOwner {
       durationMs: this.#elapsedMs(),
       retryAfterMs: this.#retryAfterMs,
       open: this.#pending,
+      notCalled: this.#allNotCalled(),
     };
+  }
+
+  #allNotCalled(): string[] | undefined {
+    const { open, lookup } = this.admitted;
+    const { endpoints } = lookup.destination;
+    if (open.length === endpoints.length) return this.#notCalled;
+    const closed = endpoints.filter((endpoint) => !open.includes(endpoint)).map(({ id }) => id);
+    return [...closed, ...(this.#notCalled ?? [])];
   }
 
   #elapsedMs(): number {

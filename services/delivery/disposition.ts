@@ -52,6 +52,8 @@ export interface AttemptResult {
   durationMs: number;
   /** requests that have not ended, whose responses will be late */
   open?: number;
+  /** ids of the destination's URLs that the attempt did not call; undefined: none */
+  notCalled?: string[] | undefined;
 }
 
 /** An attempt that was concluded. */
@@ -79,6 +81,7 @@ export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing
   const outcome = outcomeOf(tried);
   const { urls, rejected, skipped, durationMs, retryAfterMs, open = 0 } = tried;
   const attempt: ConcludedAttempt = { urls, rejected, skipped, durationMs, retryAfterMs, open, outcome };
+  if (outcome === 'delivered' && tried.notCalled) attempt.notCalled = tried.notCalled;
   if (delivery.test) return { kind: 'tested', attempt };
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };
@@ -170,10 +173,7 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
   };
 }
 
-/**
- * Returns the event for requests that ended after another URL's 2xx settled the delivery. It belongs to the same
- * attempt.
- */
+/** Returns the event for requests that ended after another URL's 2xx had settled the attempt, which it belongs to. */
 export function lateEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
   return eventRecord({ ...attemptEvent(inHand, { ...tried, outcome: 'delivered' }, nowMs), late: true });
 }
@@ -195,9 +195,9 @@ function outcomeOf({ urls, skipped }: AttemptResult): Outcome {
 }
 
 function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
-  const { outcome, durationMs, urls } = attempt;
+  const { outcome, durationMs, urls, notCalled } = attempt;
   const n = inHand.delivery.attempt + 1;
-  return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, urls });
+  return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, notCalled, urls });
 }
 
 /** JSON leaves out undefined fields. */
@@ -209,6 +209,7 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
     source: delivery.sourceId,
     destination: delivery.destinationId,
     type: delivery.type,
+    event: delivery.event,
     userId: delivery.userId,
     anonymousId: delivery.anonymousId,
     acceptedAt: isoTime(delivery.acceptedAt),

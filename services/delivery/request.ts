@@ -35,7 +35,7 @@ export interface RequestOwner {
   /** @returns the signal for the lane of the request */
   ended(request: EndedRequest): Signal;
   /** The request was not sent: its lane refused it, or (without a refusal) it must not be sent any more. */
-  leftOut(refusal: Refusal | undefined): void;
+  leftOut(refusal: Refusal | undefined, endpoint: Endpoint): void;
 }
 
 /** State that all requests of a process share. */
@@ -63,7 +63,7 @@ export class UrlRequest implements Job {
   constructor(
     private readonly context: RequestContext,
     private readonly owner: RequestOwner,
-    private readonly endpoint: Endpoint,
+    readonly endpoint: Endpoint,
     private readonly lane: Lane,
   ) {
     const { delivery, body, record } = owner.inHand;
@@ -78,7 +78,7 @@ export class UrlRequest implements Job {
     this.#isOffered = true;
     const offer = this.lane.offer(this, this.context.lanes.now());
     this.#isOffered = false;
-    if (typeof offer === 'object') this.owner.leftOut(offer);
+    if (typeof offer === 'object') this.owner.leftOut(offer, this.endpoint);
   }
 
   /**
@@ -102,7 +102,7 @@ export class UrlRequest implements Job {
   }
 
   refuse(refusal?: Refusal): void {
-    this.owner.leftOut(refusal);
+    this.owner.leftOut(refusal, this.endpoint);
   }
 
   /** Takes the request out of its lane's queue. @returns false if it was not queued */
@@ -116,7 +116,7 @@ export class UrlRequest implements Job {
     const refusal = isOverdue ? this.lane.overdue(this, this.context.lanes.now()) : undefined;
     queueMicrotask(() => {
       this.#free({ kind: 'withdrawn' });
-      this.owner.leftOut(refusal);
+      this.owner.leftOut(refusal, this.endpoint);
     });
   }
 

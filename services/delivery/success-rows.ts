@@ -27,8 +27,9 @@ export function isPlainSuccess(
   disposition: Disposition,
 ): disposition is AttemptDisposition {
   if (disposition.kind !== 'delivered') return false;
-  const { urls, open = 0 } = disposition.attempt;
-  return delivery.attempt === 0 && delivery.hop === 0 && delivery.replay === 0 && urls.length === 1 && open === 0;
+  const { urls, open = 0, notCalled } = disposition.attempt;
+  const isFirst = delivery.attempt === 0 && delivery.hop === 0 && delivery.replay === 0;
+  return isFirst && urls.length === 1 && open === 0 && notCalled === undefined;
 }
 
 export interface SuccessRowsListener {

@@ -74,6 +74,7 @@ export const ACCESS = {
   'POST /destinations/{id}/rotate-secret': admin,
   'GET /destinations/{id}/public-keys': open,
   'POST /destinations/{id}/test': operator,
+  'GET /destinations/{id}/health': reader,
   'GET /destinations/{id}/filter': { ...reader, alsoNeeds: 'events:read' },
   'POST /filters/try': { ...reader, alsoNeeds: 'events:read' },
   'GET /alerts': reader,

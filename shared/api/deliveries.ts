@@ -10,6 +10,21 @@ const text = z.string().min(1).max(500);
 /** Records of older versions contain longer ids than ingest accepts now. A query with a longer one is refused. */
 const MAX_USER_CHARACTERS = 8_000;
 
+const MAX_EVENT_CHARACTERS = 1_000;
+/** Shorter parts are in nearly every body. */
+const MIN_SEARCH_CHARACTERS = 3;
+const MAX_SEARCH_CHARACTERS = 200;
+
+/** `503` or `5xx` → the first and the last status. */
+const codeParameter = z
+  .string()
+  .regex(/^[1-5](xx|\d\d)$/i, 'must be an HTTP status such as 503, or a class such as 5xx')
+  .transform((text) => ({
+    from: Number(text.toLowerCase().replace('xx', '00')),
+    to: Number(text.toLowerCase().replace('xx', '99')),
+  }))
+  .meta({ type: 'string', pattern: '^[1-5](xx|[0-9][0-9])$' });
+
 /** The scope of a replay uses the same words. */
 const deliveryFilter = z.strictObject({
   destination: text.optional(),
@@ -18,10 +33,25 @@ const deliveryFilter = z.strictObject({
   message: text.optional().meta({ description: "The message's id" }),
   user: z.string().min(1).max(MAX_USER_CHARACTERS).optional().meta({ description: "The user's id" }),
   type: z.enum(MESSAGE_TYPES).optional(),
+  event: z.string().min(1).max(MAX_EVENT_CHARACTERS).optional().meta({
+    description: 'The name of a track call, page or screen',
+  }),
+  code: codeParameter
+    .optional()
+    .meta({ description: 'HTTP status of the last response, such as 503, or its class: 5xx' }),
+  error: z
+    .string()
+    .regex(/^[a-z_]{1,50}$/, 'must be the code of an error, such as timeout')
+    .optional()
+    .meta({ description: "The code of the last attempt's error" }),
+  q: z.string().min(MIN_SEARCH_CHARACTERS).max(MAX_SEARCH_CHARACTERS).optional().meta({
+    description: 'Part of a user id, a message id, an event or the body, in upper or lower case',
+  }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
 });
 
+const urlError = z.object({ code: z.string(), phase: z.string().optional(), message: z.string() });
 const outcome = z.enum(['delivered', 'retry', 'rejected']);
 const url = z.object({
   url: z.string().meta({ description: "The webhook's id" }),
@@ -34,7 +64,8 @@ const url = z.object({
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
   destinationVersion: z.number().optional().meta({
-    description: 'Reserved for the version of the destination whose webhook was called. No attempt has it yet',
+    description:
+      'The version of the destination whose webhook was called. Attempts of earlier versions of Waypost lack it',
   }),
   resent: z.literal(true).optional().meta({
     description: 'A kept connection broke before a response, and the request was sent again over a new one',
@@ -43,7 +74,7 @@ const url = z.object({
     .object({ id: z.string(), size: z.int(), index: z.int() })
     .optional()
     .meta({ description: 'The batch that it was sent in, and its place there' }),
-  error: z.object({ code: z.string(), phase: z.string().optional(), message: z.string() }).optional(),
+  error: urlError.optional(),
   response: z
     .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
     .optional(),
@@ -57,22 +88,38 @@ export const testAttempt = z.strictObject({
   urls: z.array(url),
 });
 
+const request = z.strictObject({
+  url: z.string().meta({ description: 'The whole URL for administrators, the origin for others' }),
+  method: z.string(),
+  headers: z.record(z.string(), z.string()).meta({
+    description: 'Values of static, auth and signature headers, and of those of the moment, are ***',
+  }),
+  changed: z.literal(true).optional().meta({
+    description: 'The value of a static, auth or signature header differs from that of today',
+  }),
+  changedHeaders: z.array(z.string()).optional().meta({ description: 'The names of these headers' }),
+  rebuilt: z.literal(true).optional().meta({
+    description: 'An earlier version of Waypost made the attempt: the headers are those of today',
+  }),
+});
+
 const attempt = z.strictObject({
   n: z.int(),
   replay: z.int(),
   at: time,
   durationMs: z.number(),
   outcome,
+  notCalled: z.array(z.string()).optional().meta({
+    description: 'Webhook ids that a delivered attempt did not call: they rejected it earlier, or had no room in time',
+  }),
   urls: z.array(
     url.extend({
-      address: z.string().nullable().optional().meta({ description: 'The full current URL; null if unknown' }),
-      request: z
-        .strictObject({ rebuilt: z.literal(true), headers: z.record(z.string(), z.string()) })
-        .optional()
-        .meta({
-          description:
-            'Rebuilt from the current destination, not stored. Secrets and values specific to the attempt are ***',
-        }),
+      address: z.string().nullable().optional().meta({
+        description: 'The whole URL that was called; null if it is unknown, or you are no administrator',
+      }),
+      request: request.nullable().optional().meta({
+        description: 'The request as it was sent; null if its version of the destination is unknown',
+      }),
     }),
   ),
 });
@@ -82,12 +129,17 @@ const delivery = z.strictObject({
   source: z.string(),
   destination: z.string(),
   type: z.enum(MESSAGE_TYPES),
+  event: z.string().nullable().meta({ description: 'The name of the track call, page or screen' }),
   userId: z.string().nullable(),
   status: z.enum(DELIVERY_STATUSES),
   reason: z.string().nullable().meta({ description: 'Why the delivery waits or ended' }),
   acceptedAt: time,
   expiresAt: time,
-  nextAttemptAt: time.nullable(),
+  lastStatusCode: z.int().nullable().meta({ description: 'HTTP status of the last response' }),
+  lastError: urlError.nullable().meta({ description: 'Why the last attempt failed; null if it succeeded' }),
+  nextAttemptAt: time
+    .nullable()
+    .meta({ description: 'Always in the future; null if none is due, or its time is unknown' }),
   settledAt: time.nullable().meta({ description: 'When it was delivered, dead-lettered or cancelled' }),
   replay: count.meta({ description: 'Number of replays' }),
   attemptsMade: count.meta({ description: 'Attempts since it was first sent or last replayed' }),
@@ -96,7 +148,16 @@ const delivery = z.strictObject({
 });
 
 export const DELIVERY_RESPONSES = {
-  Deliveries: list(delivery),
+  Deliveries: list(delivery).extend({
+    searched: z
+      .strictObject({
+        from: time,
+        to: time,
+        complete: z.boolean().meta({ description: 'All that is searchable between `since` and `until` was searched' }),
+      })
+      .optional()
+      .meta({ description: 'With `q`: the times of acceptance that the search covers' }),
+  }),
   Delivery: delivery.extend({
     budget: z.strictObject({
       attemptsMade: count,

@@ -4,9 +4,10 @@ import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
-import { changed, list, name, pageParameters, patchOf, switchOffAfter, time } from './fields';
+import { changed, count, list, name, pageParameters, patchOf, switchOffAfter, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 import { requestBody, requestView } from './request';
+import { totals } from './overview';
 import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
 
 /** Destinations: requests, responses and operations. */
@@ -107,6 +108,24 @@ const publicKeys = z.strictObject({
   ),
 });
 
+const health = z.strictObject({
+  state: z.enum(['healthy', 'degraded', 'failing', 'paused', 'off', 'idle']).meta({
+    description: 'From the attempts of the last 15 minutes, or since then if there are none',
+  }),
+  stateSince: time,
+  since: time,
+  stepSeconds: z.int(),
+  successRate: z.number().min(0).max(1).nullable().meta({ description: 'Share of attempts; null without any' }),
+  perSecond: z.number().meta({ description: 'Deliveries that were delivered, on average' }),
+  latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }),
+  lastError: z
+    .strictObject({ at: time, code: z.string().nullable(), status: z.int().nullable(), message: z.string() })
+    .nullable(),
+  waiting: count.meta({ description: 'Deliveries that are waiting, retrying or held' }),
+  oldestWaitingAt: time.nullable().meta({ description: 'When the oldest of these was accepted' }),
+  series: z.array(z.strictObject({ at: time, ...totals })),
+});
+
 const integration = z.strictObject({
   type: z.string(),
   name: z.string(),
@@ -120,6 +139,7 @@ export const DESTINATION_RESPONSES = {
   RotatedDestination: destination.extend(rotated),
   PublicKeys: publicKeys,
   Test: test,
+  DestinationHealth: health,
   Catalog: list(integration),
 };
 
@@ -159,6 +179,11 @@ export const DESTINATION_OPERATIONS = {
     summary: 'Send a test to a destination and wait for its attempt',
     ok: [200, 'Test'],
     body: testBody,
+  },
+  'GET /destinations/{id}/health': {
+    summary: 'Get the health of a destination: its state, success rate, latency and what waits',
+    ok: [200, 'DestinationHealth'],
+    query: z.strictObject({ since: timeParameter.optional().meta({ description: 'Default: 24 hours ago' }) }),
   },
   'GET /destinations/{id}/filter': {
     summary: 'Evaluate the filter of a destination on recent events',

@@ -110,6 +110,7 @@ export type Deletion = Responses['Deletion'];
 export type Deliveries = Responses['Deliveries'];
 export type Delivery = Responses['Delivery'];
 export type Destination = Responses['Destination'];
+export type DestinationHealth = Responses['DestinationHealth'];
 export type Event = Responses['Event'];
 export type Members = Responses['Members'];
 export type NewToken = Responses['NewToken'];

@@ -9,8 +9,10 @@ const overviewQuery = z.strictObject({
   destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
 });
 
-const totals = {
+/** Counts of a span, or of a step of it. */
+export const totals = {
   delivered: count,
+  partlyDelivered: count.meta({ description: 'A part of `delivered`: another URL did not accept it' }),
   dead: count,
   cancelled: count,
   attempts: count,
@@ -29,6 +31,7 @@ const overview = z.strictObject({
       ...totals,
       waiting: count,
       retrying: count,
+      held: count,
       circuits: z.array(
         z.strictObject({
           url: z.string().meta({ description: "The webhook's id" }),

@@ -75,6 +75,11 @@ export interface AttemptEvent extends About {
   outcome: Outcome;
   durationMs: number;
   urls: UrlAttempt[];
+  /**
+   * of a delivered attempt: ids of the destination's other URLs, which it did not call because they rejected the
+   * delivery earlier, or had no room before another URL accepted it; absent: none
+   */
+  notCalled?: string[] | undefined;
   late?: true;
   /** reason of the wait or the end: of `RETRY_REASONS` or `DEAD_REASONS`, or unknown */
   reason?: string;

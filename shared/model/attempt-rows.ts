@@ -120,14 +120,14 @@ export class AttemptRows {
   }
 
   #context({ delivery, record, url }: PlainSuccess): number {
-    const { sourceId: source, destinationId: destination, type } = delivery;
+    const { sourceId: source, destinationId: destination, type, event } = delivery;
     const { topic, partition } = record;
     const { origin, destinationVersion } = url;
-    // No id, origin, topic or version contains a line break.
-    const key = [destination, url.url, origin, destinationVersion, source, type, topic, partition].join('\n');
+    // No id, origin, topic or version contains a line break. An event may, and is the last.
+    const key = [destination, url.url, origin, destinationVersion, source, type, topic, partition, event].join('\n');
     const known = this.#contexts.get(key);
     if (known !== undefined) return known;
-    const context = { source, destination, type, topic, partition, url: url.url, origin, destinationVersion };
+    const context = { source, destination, type, event, topic, partition, url: url.url, origin, destinationVersion };
     this.#contexts.set(key, this.#contextTexts.length);
     const text = JSON.stringify(context);
     this.#bytes += text.length;

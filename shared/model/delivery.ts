@@ -13,6 +13,8 @@ export interface Delivery {
   /** `config` version of the destination that it was made for; absent if an older Waypost made it */
   destinationVersion?: number;
   type: MessageType;
+  /** name of the track call, page or screen (`eventNameOf`), for the history */
+  event?: string;
   /** for the history, so that the body need not be parsed again */
   userId?: string;
   /** of a message without `userId`; the history is purged by it */
@@ -94,6 +96,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
     'expires-at': String(d.expiresAt),
     traceparent: d.traceparent,
   };
+  if (d.event !== undefined) headers.event = d.event;
   if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
   // Record headers are UTF-8. A user id may contain anything that JSON allows.
   if (d.userId !== undefined) headers.user = d.userId;
@@ -183,7 +186,8 @@ const LATEST_MS = 8.64e15;
 
 /** Adds the fields that were left out at their default. */
 function addOptional(delivery: Delivery, headers: RawHeaders): void {
-  const { user, anonymous, reason, error, span } = headers;
+  const { event, user, anonymous, reason, error, span } = headers;
+  if (event !== undefined) delivery.event = event;
   if (user !== undefined) delivery.userId = user;
   if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
   if (anonymous !== undefined) delivery.anonymousId = anonymous;

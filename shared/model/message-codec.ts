@@ -1,7 +1,7 @@
 import { DEFAULT_SHARDS, type Destination } from './config';
 import { type DedupWindow, messageRef } from './dedup-window';
 import { type Delivery, deliveryId, deliveryKey, isTime } from './delivery';
-import { type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
+import { eventNameOf, type Message, MESSAGE_FORMAT, MESSAGE_TYPES } from './message';
 
 /** Reads the records of `messages`, for every service that makes deliveries of them. */
 
@@ -117,6 +117,8 @@ export function firstDelivery(from: {
     closed: [],
     traceparent: head.traceparent,
   };
+  const event = eventNameOf(message);
+  if (event !== undefined) delivery.event = event;
   if (version !== undefined) delivery.destinationVersion = version;
   if (message.userId !== undefined) delivery.userId = message.userId;
   else if (message.anonymousId !== undefined) delivery.anonymousId = message.anonymousId;

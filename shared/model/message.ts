@@ -50,6 +50,21 @@ interface MessageHeaders {
 
 export const MESSAGE_FORMAT = 1;
 
+/** A header of each delivery and a column of the history. Few names are longer. */
+const MAX_EVENT_CHARACTERS = 200;
+
+/** Returns a name as deliveries carry it: a long one is cut. */
+export function cutEventName(name: string): string {
+  if (name.length <= MAX_EVENT_CHARACTERS) return name;
+  return `${name.slice(0, MAX_EVENT_CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Returns the name of a track call, page or screen, as deliveries carry it; undefined if it has none. */
+export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event' | 'name'>): string | undefined {
+  const given: unknown = type === 'track' ? event : type === 'page' || type === 'screen' ? name : undefined;
+  return typeof given === 'string' && given !== '' ? cutEventName(given) : undefined;
+}
+
 /** @param acceptedAtMs the retry window starts here */
 export function messageHeaders(
   source: string,

@@ -4,13 +4,48 @@
  * a metric series. The console and the command line import this file, so it imports no schema.
  */
 
-/** `waiting`: not tried yet since it was accepted or replayed; `retrying`: tried, and tried again. The others are final. */
-export const DELIVERY_STATUSES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled'] as const;
+/**
+ * | status             | meaning                                                                                      |
+ * | ------------------ | -------------------------------------------------------------------------------------------- |
+ * | `waiting`          | not tried since it was accepted or replayed, and nothing holds it                            |
+ * | `retrying`         | an attempt failed, and the next one follows                                                  |
+ * | `held`             | waits without an attempt, before the first one or between two; its reason says for what      |
+ * | `delivered`        | a URL accepted it                                                                            |
+ * | `partly_delivered` | a URL accepted it, but another rejected or failed it, or was not called; follows `delivered` |
+ * | `dead`             | given up                                                                                     |
+ * | `cancelled`        | ended because its destination was deleted or switched off                                    |
+ */
+export const DELIVERY_STATUSES = [
+  'waiting',
+  'retrying',
+  'held',
+  'delivered',
+  'partly_delivered',
+  'dead',
+  'cancelled',
+] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+export const OPEN_STATUSES = ['waiting', 'retrying', 'held'] as const;
 
 /** Returns whether a delivery has no final status yet. */
 export function isUnderWay(status: DeliveryStatus | undefined): boolean {
-  return status === 'waiting' || status === 'retrying';
+  return (OPEN_STATUSES as readonly (string | undefined)[]).includes(status);
+}
+
+/** Returns whether a URL accepted the delivery. */
+export function isDelivered(status: DeliveryStatus | undefined): boolean {
+  return status === 'delivered' || status === 'partly_delivered';
+}
+
+/** Returns the statuses that a filter finds: `delivered` also finds what was partly delivered. */
+export function statusesOf(filter: DeliveryStatus): readonly DeliveryStatus[] {
+  return filter === 'delivered' ? ['delivered', 'partly_delivered'] : [filter];
+}
+
+/** Returns whether a filter finds a status. */
+export function findsStatus(filter: DeliveryStatus, status: DeliveryStatus): boolean {
+  return statusesOf(filter).includes(status);
 }
 
 /** The reason of a `waiting` event by control: the delivery was replayed. */
@@ -28,6 +63,18 @@ export const DIVERT_REASONS = [
   'secrets_unreadable',
   'destination_unreadable',
 ] as const;
+/** Waits without an attempt that hold nothing back: the delivery only returns to the flow. */
+const PASSING_WAITS: readonly string[] = ['handed_over', REPLAYED];
+
+/**
+ * Returns the status of a delivery that waits without an attempt.
+ * @param made number of attempts
+ */
+export function waitStatus(reason: string, made: number): DeliveryStatus {
+  if (!PASSING_WAITS.includes(reason)) return 'held';
+  return made > 0 ? 'retrying' : 'waiting';
+}
+
 /** `retry_after` is in it twice. */
 export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED] as const;
 /**

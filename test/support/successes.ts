@@ -34,6 +34,7 @@ const about = fc.record({
   sourceId: id('src'),
   destinationId: id('dst'),
   type: fc.constantFrom(...MESSAGE_TYPES),
+  event: fc.option(fc.constantFrom('Order', 'a\nb', 'Ünï'), { nil: undefined }),
   user: fc.oneof(
     fc.record({ userId: fc.string({ unit: 'binary' }) }),
     fc.record({ anonymousId: fc.string() }),
@@ -56,9 +57,15 @@ export const success: fc.Arbitrary<PlainSuccess> = fc
     url,
     ms: count,
   })
-  .map(({ about: { user, lifetimeMs, ...rest }, topic, partition, offset, url, ms }) => ({
+  .map(({ about: { user, event, lifetimeMs, ...rest }, topic, partition, offset, url, ms }) => ({
     delivery: {
-      ...{ ...rest, ...user, expiresAt: rest.acceptedAt + lifetimeMs, closed: [] },
+      ...{
+        ...rest,
+        ...user,
+        ...(event !== undefined && { event }),
+        expiresAt: rest.acceptedAt + lifetimeMs,
+        closed: [],
+      },
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
     record: { topic, partition, offset },
@@ -83,6 +90,7 @@ export function eventOf({ delivery: d, record, url, durationMs, atMs }: PlainSuc
     source: d.sourceId,
     destination: d.destinationId,
     type: d.type,
+    event: d.event,
     userId: d.userId,
     anonymousId: d.anonymousId,
     acceptedAt: new Date(d.acceptedAt).toISOString(),

@@ -3,11 +3,17 @@ import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
 
 /** Reads the health of a destination from a record of `attempts`. Pure. */
 
+/** Code and HTTP status of an error. */
+interface Cause {
+  code?: string;
+  status?: number;
+}
+
 /** Times are ms since 1970. */
 export type Evidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
-  | { kind: 'failed'; destination: string; at: number; until: number; error: string }
+  | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
   | { kind: 'dead'; destination: string; at: number };
 
 /**
@@ -56,13 +62,15 @@ function judge(event: DeliveryEvent): Evidence | undefined {
   if (event.kind !== 'attempt' || event.late) return undefined;
   if (event.outcome === 'delivered') return { kind: 'ok', destination, at };
   const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
-  return { kind: 'failed', destination, at, until: Math.max(at, next || at), error: errorOf(event.urls) };
+  return { kind: 'failed', destination, at, until: Math.max(at, next || at), ...errorOf(event.urls) };
 }
 
 /** Describes the last URL that failed. Error messages contain no path and no secret. */
-function errorOf(urls: readonly UrlAttempt[]): string {
+function errorOf(urls: readonly UrlAttempt[]): { error: string } & Cause {
   const failed = urls.findLast(({ outcome }) => outcome !== 'delivered');
-  return failed ? wordsFor(failed) : 'no answer is known';
+  if (!failed) return { error: 'no answer is known' };
+  const { status, error } = failed;
+  return { error: wordsFor(failed), ...(error && { code: error.code }), ...(status !== undefined && { status }) };
 }
 
 function wordsFor({ origin, status, error }: UrlAttempt): string {
@@ -90,7 +98,7 @@ export interface Health {
   failures: Failures[];
   /** the latest announced time of a next attempt; 0: none */
   awaitedUntil: number;
-  error: { at: number; text: string } | null;
+  error: ({ at: number; text: string } & Cause) | null;
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
@@ -131,9 +139,12 @@ function succeeded(health: Health, at: number): void {
   if (health.failures.length === 0) health.awaitedUntil = 0;
 }
 
-function failed(health: Health, { at, until, error }: Extract<Evidence, { kind: 'failed' }>): void {
+function failed(health: Health, evidence: Extract<Evidence, { kind: 'failed' }>): void {
+  const { at, until, error, code, status } = evidence;
   if (health.successAt !== null && at <= health.successAt) return;
-  if (at >= (health.error?.at ?? 0)) health.error = { at, text: error };
+  if (at >= (health.error?.at ?? 0)) {
+    health.error = { at, text: error, ...(code !== undefined && { code }), ...(status !== undefined && { status }) };
+  }
   health.awaitedUntil = Math.max(health.awaitedUntil, until);
   const { failures } = health;
   let i = failures.length;

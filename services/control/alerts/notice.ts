@@ -83,6 +83,7 @@ export function alertRecord(
     destinationId: to.id,
     // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
+    event: `destination.${notice.kind}`,
     // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.
     acceptedAt: notice.at,
     expiresAt: nowMs + windowMs,

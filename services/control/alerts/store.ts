@@ -55,6 +55,14 @@ export async function troubled({ query }: Queries): Promise<Map<string, Health>>
   return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
 }
 
+/** Returns the health of one destination. */
+export async function healthOfOne({ query }: Queries, destination: string): Promise<Health | undefined> {
+  const [row] = await query<{ health: string }>('select health from waypost.health where destination = $1', [
+    destination,
+  ]);
+  return row && (JSON.parse(row.health) as Health);
+}
+
 /** Stores positions for partitions that have none. */
 export async function beginPositions({ query }: Queries, positions: ReadonlyMap<number, number>): Promise<void> {
   const given = [...positions].map(([partition, next]) => ({ partition, next }));

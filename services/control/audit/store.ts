@@ -79,6 +79,17 @@ export async function listAudit(
   }));
 }
 
+/** Returns when a field of an entry was last set; null: unknown. */
+export async function lastSetAt({ query }: Database, entry: string, fields: readonly string[]): Promise<number | null> {
+  const [row] = await query<{ at: number | null }>(
+    `select max(at) as at from waypost.audit where entry = $1 and exists (
+       select 1 from jsonb_array_elements(changes::jsonb) change
+       where change ->> 'field' in (select jsonb_array_elements_text($2::jsonb)))`,
+    [entry, databaseJson(fields)],
+  );
+  return row?.at ?? null;
+}
+
 type Stored = Omit<AuditRow, 'by' | 'changes'> & { by_id: string; by_name: string; by_role: Role; changes: string };
 
 /** Returns the id of a row for cursors. */

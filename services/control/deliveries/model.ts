@@ -1,34 +1,44 @@
 import { type Query } from '../../../shared/api/operations';
-import { DELIVERIES_HEADER } from '../../../shared/model/batch';
-import { type Destination } from '../../../shared/model/config';
-import { isUnderWay } from '../../../shared/model/reasons';
-import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
-import { type DeliveryRow, type Try } from '../history/delivery-row';
+import { cutEventName } from '../../../shared/model/message';
+import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
+import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
+import { lastResponse, settledStatus, type Try } from '../history/tries';
+import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
 
 export function filterOf(query: Query<'GET /deliveries'>): Filter {
-  const { destination, source, status, message, user, type, since, until } = query;
-  return { destination, source, status, message, user, type, since, until };
+  const { limit: _limit, after: _after, q: _q, event, ...filter } = query;
+  return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
 }
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
+/** The present, which a row of the history does not know. */
+export interface Present {
+  nowMs: number;
+  /** undefined: the destination does not exist */
+  isPaused: (destination: string) => boolean | undefined;
+}
+
 /** Returns the view in a list, without bodies, which may be megabytes. */
-export function deliveryView(row: DeliveryRow) {
+export function deliveryView(row: DeliveryRow, present: Present) {
+  const last = lastResponse(row.tries);
   return {
     id: row.id,
     messageId: row.message,
     source: row.source,
     destination: row.destination,
     type: row.type,
+    event: row.event,
     userId: row.userId,
-    status: row.status,
-    reason: row.reason,
+    ...standing(row, present),
+    lastStatusCode: last.status,
+    lastError: last.error,
     acceptedAt: new Date(row.acceptedAt).toISOString(),
     expiresAt: new Date(row.expiresAt).toISOString(),
-    nextAttemptAt: iso(row.nextAt),
+    nextAttemptAt: nextAttemptAt(row, present),
     settledAt: iso(row.settledAt),
     replay: Math.max(0, row.replay),
     attemptsMade: row.made,
@@ -37,58 +47,42 @@ export function deliveryView(row: DeliveryRow) {
   };
 }
 
-/** Data for each URL in addition to its id and origin. */
-export interface WebhookAddresses {
-  /** whole URLs by webhook id; empty for actors without access to them */
-  urls: ReadonlyMap<string, string>;
-  destination: Destination | undefined;
+/**
+ * Returns the status as it is now. The events of a pause that has ended, and of a delivery that an earlier version of
+ * Waypost settled, say something else.
+ */
+function standing(row: DeliveryRow, { isPaused }: Present): { status: DeliveryStatus; reason: string | null } {
+  const { status, reason, made } = row;
+  if (status === 'delivered') return { status: settledStatus(row.tries), reason };
+  if (status === 'held' && reason === 'paused' && isPaused(row.destination) === false) {
+    return { status: made > 0 ? 'retrying' : 'waiting', reason: null };
+  }
+  return { status, reason };
+}
+
+/** A delivery that is parked again writes no event, so its next time may be over: it is unknown then. */
+function nextAttemptAt({ nextAt }: DeliveryRow, { nowMs }: Present): string | null {
+  return nextAt !== null && nextAt > nowMs ? iso(nextAt) : null;
 }
 
 /** Returns the full view. `body` is added by the caller that can read it. */
-export function deliveryDetail(row: DeliveryRow, { urls, destination }: WebhookAddresses) {
-  const request = requestHeaders(row, destination);
+export function deliveryDetail(row: DeliveryRow, present: Present, called: CalledUrl) {
+  const view = deliveryView(row, present);
   return {
-    ...deliveryView(row),
+    ...view,
     budget: {
       attemptsMade: row.made,
-      nextAttemptAt: iso(row.nextAt),
-      expiresAt: new Date(row.expiresAt).toISOString(),
-      waitsFor: isUnderWay(row.status) ? row.reason : null,
+      nextAttemptAt: view.nextAttemptAt,
+      expiresAt: view.expiresAt,
+      waitsFor: isUnderWay(view.status) ? view.reason : null,
     },
-    attempts: row.tries.map((each) =>
-      attemptView(each, (url) => ({
-        ...url,
-        address: urls.get(url.url) ?? null,
-        request: request(url.url),
-      })),
-    ),
+    attempts: row.tries.map((each) => attemptView(each, (url) => ({ ...url, ...called(url) }))),
   };
 }
 
-function attemptView<T>({ n, replay, at, durationMs, outcome, urls }: Try, view: (url: Try['urls'][number]) => T) {
-  return { n, replay, at, durationMs, outcome, urls: urls.map(view) };
-}
-
-const MASKED = '***';
-
-/**
- * Returns the headers of a request by the destination's current settings. Secrets and values of the moment are masked.
- */
-function requestHeaders(row: DeliveryRow, destination: Destination | undefined) {
-  const absent: readonly string[] = [DELIVERIES_HEADER, ...(destination?.secrets ? [] : SIGNATURE_HEADERS)];
-  const names = OWN_HEADERS.filter((name) => !absent.includes(name));
-  const known = { ...fromEntries(names.map((name) => [name, MASKED])), ...FIXED_HEADERS, 'webhook-id': row.id };
-  return (webhookId: string) => {
-    const webhook = destination?.webhooks.find(({ id }) => id === webhookId);
-    const names = Object.keys(webhook?.headers ?? {}).filter((name) => !isOwnHeader(name));
-    const own = fromEntries(names.map((name) => [name.toLowerCase(), MASKED]));
-    return {
-      rebuilt: true as const,
-      headers: { ...known, ...own },
-    };
-  };
-}
-
-function fromEntries(entries: string[][]): Record<string, string> {
-  return Object.fromEntries(entries) as Record<string, string>;
+function attemptView<T>(
+  { n, replay, at, durationMs, outcome, notCalled, urls }: Try,
+  view: (url: Try['urls'][number]) => T,
+) {
+  return { n, replay, at, durationMs, outcome, ...(notCalled && { notCalled }), urls: urls.map(view) };
 }

@@ -1,7 +1,6 @@
 import { isUnderWay } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
-import { openWebhooks } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
@@ -9,8 +8,9 @@ import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { deadDelivery, replayRecords } from '../replays/candidates';
 import { requireOn } from '../replays/job';
+import { calledUrl } from './called-url';
 import { bodyJson, findRecord } from './delivery-body';
-import { deliveryDetail, deliveryView, filterOf } from './model';
+import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
@@ -22,7 +22,7 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
           return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
         },
         cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
-        view: deliveryView,
+        view: (row) => deliveryView(row, presentOf(deps)),
       }),
     'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
     'POST /deliveries/{id}/replay': ({ id }) => replayDelivery(deps, id),
@@ -53,12 +53,19 @@ async function replayDelivery(deps: ControlContext, id: string) {
   return { id, replay, status: 'waiting' as const };
 }
 
-async function showDelivery(deps: ControlContext, id: string, withAddresses: boolean) {
+function presentOf({ config, now }: ControlContext): Present {
+  return { nowMs: now().getTime(), isPaused: (id) => config.destination(id)?.data.paused };
+}
+
+async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean) {
   const { kafka, config, encryptor, now } = deps;
   const row = await find(deps, id);
-  const destination = config.destination(row.destination)?.data;
-  const known = destination && withAddresses ? openWebhooks(destination, encryptor) : [];
-  const urls = new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, url]])));
+  const today = config.destination(row.destination);
+  const versionOf = (version: number) => (today?.version === version ? today.data : undefined);
+  const called = calledUrl({ deliveryId: row.id, today: today?.data, versionOf, encryptor, seesUrls });
   const record = await findRecord(kafka, row, now().getTime());
-  return { ...deliveryDetail(row, { urls, destination }), body: record?.value ? bodyJson(record.value) : null };
+  return {
+    ...deliveryDetail(row, presentOf(deps), called),
+    body: record?.value ? bodyJson(record.value) : null,
+  };
 }

@@ -14,6 +14,7 @@ import { Problem } from '../http/problem';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
 import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
+import { showHealth } from './show-health';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
@@ -57,6 +58,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       if (data.length > 0) return { data };
       throw new Problem('not_found', 'The destination has no Ed25519 key');
     },
+    'GET /destinations/{id}/health': (call) => showHealth(deps, own(call).id, call.query.since),
     'GET /destinations/{id}/filter': (call) => {
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
       return tryOnEvents(deps, { filter, sources, limit: LOOKED_AT });

@@ -4,7 +4,7 @@ import { WEBHOOKS, ATTEMPTS } from '../../../shared/kafka/topics';
 import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/attempt-events';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
-import { type CallType, type JsonObject, type Message } from '../../../shared/model/message';
+import { type CallType, eventNameOf, type JsonObject, type Message } from '../../../shared/model/message';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { parseBody } from '../http/validate';
 import { randomUUID } from 'node:crypto';
@@ -45,12 +45,14 @@ function testRecord(
 ): { id: string; record: OutRecord } {
   const acceptedAt = made.now.getTime();
   const user = message.userId ?? message.messageId;
+  const event = eventNameOf(message);
   const delivery: Delivery = {
     id: deliveryId(TEST_SOURCE, message.messageId, destination.id),
     messageId: message.messageId,
     sourceId: TEST_SOURCE,
     destinationId: destination.id,
     type: message.type,
+    ...(event !== undefined && { event }),
     userId: user,
     acceptedAt,
     expiresAt: acceptedAt + made.lifetimeMs,

@@ -1,12 +1,8 @@
-import {
-  type AttemptEvent,
-  type DeliveryEvent,
-  type Outcome,
-  type UrlAttempt,
-} from '../../../shared/model/attempt-events';
-import { type DeliveryStatus, isUnderWay, REPLAYED } from '../../../shared/model/reasons';
-import { type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
+import { cutEventName, type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
 import { hash } from 'node:crypto';
+import { addTry, settledStatus, type Try } from './tries';
 
 /**
  * Converts a user id to its stored form. Pure.
@@ -17,9 +13,13 @@ import { hash } from 'node:crypto';
 
 const SHOWN_CHARACTERS = 100;
 
-/** Returns the stored id. A text of PostgreSQL cannot contain U+0000, so U+FFFD replaces it. */
+/** Returns the stored text. A text of PostgreSQL cannot contain U+0000, so U+FFFD replaces it. */
+function storedText(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}
+
 function storedId(id: string): string {
-  const text = id.includes('\0') ? id.replaceAll('\0', '\ufffd') : id;
+  const text = storedText(id);
   // A UTF-16 code unit takes at most three bytes, so most ids need no byte count.
   if (text.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(text) <= MAX_ID_BYTES) return text;
   return `${Array.from(text.slice(0, 2 * SHOWN_CHARACTERS))
@@ -46,18 +46,8 @@ export function shortenIds(part: string): string {
  *
  * Events come at least once, in order or, after a crash, mixed with older ones. So an event of an earlier step (replay,
  * then hop) than the row's changes no status, a repeated event changes nothing, and `delivered` is final: later events
- * only add attempts.
+ * only add attempts, which may make it `partly_delivered` or whole.
  */
-
-/** One attempt. `n` restarts with each replay. */
-export interface Try {
-  n: number;
-  replay: number;
-  at: string;
-  durationMs: number;
-  outcome: Outcome;
-  urls: UrlAttempt[];
-}
 
 /** Times are ms since 1970. */
 export interface DeliveryRow {
@@ -67,6 +57,8 @@ export interface DeliveryRow {
   source: string;
   destination: string;
   type: MessageType;
+  /** name of the track call, page or screen; null: none, or written by an earlier version */
+  event: string | null;
   /** as stored (see `storedId`) */
   userId: string | null;
   /** as stored; null if `userId` is set */
@@ -88,15 +80,12 @@ export interface DeliveryRow {
   tries: Try[];
 }
 
-/** Bounds the row if an endpoint keeps failing or a tier lasts milliseconds. */
-const MAX_TRIES = 100;
-const MAX_RESPONSES = 30;
-
 export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
   const row = before ?? firstRow(event);
   const tries = event.kind === 'attempt' ? addTry(row.tries, event) : row.tries;
-  if (row.status === 'delivered' || isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
-  const status = statusOf(event);
+  if (isDelivered(row.status)) return tries === row.tries ? row : { ...row, tries, status: settledStatus(tries) };
+  if (isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
+  const status = statusOf(event, tries);
   const waits = isUnderWay(status);
   const { topic, partition, offset } = event.record;
   return {
@@ -123,6 +112,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     source: event.source,
     destination: event.destination,
     type: event.type,
+    event: event.event === undefined ? null : storedText(cutEventName(event.event)),
     userId: event.userId === undefined ? null : storedId(event.userId),
     anonymousId: event.anonymousId === undefined ? null : storedId(event.anonymousId),
     status: 'waiting',
@@ -145,13 +135,13 @@ function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
   return event.replay < row.replay || (event.replay === row.replay && event.hop < row.hop);
 }
 
-function statusOf(event: DeliveryEvent): DeliveryStatus {
+function statusOf(event: DeliveryEvent, tries: readonly Try[]): DeliveryStatus {
   switch (event.kind) {
     case 'attempt':
-      if (event.outcome === 'delivered') return 'delivered';
+      if (event.outcome === 'delivered') return settledStatus(tries);
       return event.nextAttemptAt === undefined ? 'dead' : 'retrying';
     case 'waiting':
-      return event.n > 0 ? 'retrying' : 'waiting';
+      return waitStatus(event.reason, event.n);
     case 'dead':
     case 'cancelled':
       return event.kind;
@@ -159,34 +149,7 @@ function statusOf(event: DeliveryEvent): DeliveryStatus {
 }
 
 function reasonOf(event: DeliveryEvent, status: DeliveryStatus): string | null {
-  if (status === 'delivered') return null;
+  if (isDelivered(status)) return null;
   // A test send is tried once, and has no later events.
   return event.reason ?? (status === 'dead' ? 'rejected' : null);
-}
-
-function addTry(tries: Try[], event: AttemptEvent): Try[] {
-  const { n, replay, at, durationMs, outcome, urls } = event;
-  const same = tries.filter((each) => each.n === n && each.replay === replay);
-  const added: Try = { n, replay, at, durationMs, outcome, urls };
-  if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
-  // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
-  // attempt: the URLs are added to the last try without them.
-  const lacks = (each: Try) => !urls.some(({ url }) => each.urls.some((known) => known.url === url));
-  const target = same.findLast(lacks);
-  if (!target) return same.length > 0 ? tries : bounded([...tries, added]);
-  const merged = {
-    ...target,
-    durationMs: Math.max(target.durationMs, durationMs),
-    urls: [...target.urls, ...urls],
-  };
-  return tries.map((each) => (each === target ? merged : each));
-}
-
-function bounded(tries: Try[]): Try[] {
-  const kept = tries.slice(-MAX_TRIES);
-  return kept.map((each, i) => (i < kept.length - MAX_RESPONSES ? withoutResponses(each) : each));
-}
-
-function withoutResponses(each: Try): Try {
-  return { ...each, urls: each.urls.map(({ response, ...rest }) => rest) };
 }

@@ -1,16 +1,18 @@
 import { ALERTS_ID } from '../../../shared/model/config';
+import { isDelivered } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
 
 /**
  * Counts deliveries by destination and minute, so that the overview need not scan a million rows. Pure. It counts
- * changes of rows, so that an event that is read twice counts once.
+ * changes of rows, so that an event that is read twice counts once. An end that no longer holds counts no more: a dead
+ * letter that was replayed is subtracted in the minute when it was given up.
  */
 
 export interface MinuteCount {
   destination: string;
   /** ms since 1970, a whole minute */
   minute: number;
-  /** delivered, dead, cancelled, attempts, failed; or `took:<bucket>`, the time from acceptance to delivery */
+  /** delivered, partly (a part of delivered), dead, cancelled, attempts, failed; or `took:<bucket>`, the time from acceptance to delivery */
   what: string;
   count: number;
 }
@@ -34,12 +36,19 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): M
     add('attempts', Date.parse(at));
     if (outcome !== 'delivered') add('failed', Date.parse(at));
   }
-  if (after.settledAt !== null && after.settledAt !== before?.settledAt) {
-    add(after.status, after.settledAt);
-    // The time of a replay shows when somebody requested it, not how fast a delivery was.
-    if (after.status === 'delivered' && after.replay === 0) add(took(after), after.settledAt);
-  }
+  if (after.settledAt === before?.settledAt && after.status === before.status) return counts;
+  if (before) for (const what of endsOf(before)) add(what, before.settledAt ?? 0, -1);
+  for (const what of endsOf(after)) add(what, after.settledAt ?? 0);
   return counts;
+}
+
+/** Returns what a delivery that has ended counts as. */
+function endsOf(row: DeliveryRow): string[] {
+  if (row.settledAt === null) return [];
+  if (!isDelivered(row.status)) return [row.status];
+  const ends = row.status === 'partly_delivered' ? ['delivered', 'partly'] : ['delivered'];
+  // The time of a replay shows when somebody requested it, not how fast a delivery was.
+  return row.replay === 0 ? [...ends, took(row)] : ends;
 }
 
 /** Returns the attempts that a change of a delivery added. */
@@ -65,7 +74,7 @@ export function sumCounts(counts: readonly MinuteCount[]): MinuteCount[] {
     if (sum) sum.count += each.count;
     else sums.set(key, { ...each });
   }
-  return [...sums.values()];
+  return [...sums.values()].filter(({ count }) => count !== 0);
 }
 
 /**

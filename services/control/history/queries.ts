@@ -1,6 +1,6 @@
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
-import { type DeliveryStatus } from '../../../shared/model/reasons';
+import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
 /** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */
@@ -12,6 +12,11 @@ export interface Filter {
   message?: string | undefined;
   user?: string | undefined;
   type?: string | undefined;
+  event?: string | undefined;
+  /** status of the last response, from the first to the last of these */
+  code?: { from: number; to: number } | undefined;
+  /** code of the last attempt's error */
+  error?: string | undefined;
   /** accepted at this time or later, ms since 1970 */
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
@@ -34,10 +39,16 @@ export async function listDeliveries(
   // A text of PostgreSQL cannot contain NUL: row-codec.ts stored U+FFFD instead.
   const param = (value: Param) =>
     `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
-  const equal = { destination: filter.destination, source: filter.source, status: filter.status, type: filter.type };
-  const where = Object.entries({ ...equal, message: filter.message }).flatMap(([column, value]) =>
+  const { destination, source, type, message, event, error: last_error } = filter;
+  const where = Object.entries({ destination, source, type, message, event, last_error }).flatMap(([column, value]) =>
     value === undefined ? [] : [`${column} = ${param(value)}`],
   );
+  if (filter.status !== undefined) where.push(`status in (${statusesOf(filter.status).map(param).join(', ')})`);
+  if (filter.code) {
+    where.push(`last_status between ${param(filter.code.from)}::int and ${param(filter.code.to)}::int`);
+    // The index contains failures only.
+    if (filter.code.from >= 300) where.push('last_status >= 300');
+  }
   if (filter.user !== undefined) where.push(`user_id in (${storedIds(filter.user).map(param).join(', ')})`);
   if (filter.since !== undefined) where.push(`accepted_at >= ${param(filter.since)}::bigint`);
   if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);
@@ -93,12 +104,36 @@ group by 1, 2 order by 1`,
   );
 }
 
+const IS_OPEN = `status in (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) and not test`;
+
 /** Returns the number of open deliveries, by destination and status. */
 export function openDeliveries(database: Database): Promise<{ destination: string; status: string; count: number }[]> {
   return database.query(
     `select destination, status, count(*)::bigint as count from waypost.deliveries
-     where status in ('waiting', 'retrying') and not test group by destination, status`,
+     where ${IS_OPEN} group by destination, status`,
   );
+}
+
+/** Returns the open deliveries of one destination: their number, and when the oldest was accepted. */
+export async function openOf(
+  { query }: Database,
+  destination: string,
+): Promise<{ count: number; oldestAt: number | null }> {
+  const [row] = await query<{ count: number; oldest: number | null }>(
+    `select count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
+     where destination = $1 and ${IS_OPEN}`,
+    [destination],
+  );
+  return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
+}
+
+/** Returns the last minute in which a destination had an attempt; null: none is known. */
+export async function lastAttemptMinute({ query }: Database, destination: string): Promise<number | null> {
+  const [row] = await query<{ last: number | null }>(
+    `select max(minute) as last from waypost.counts where destination = $1 and what = 'attempts'`,
+    [destination],
+  );
+  return row?.last ?? null;
 }
 
 export interface CircuitRow {

@@ -1,5 +1,6 @@
-import { type DeliveryRow, type Try } from './delivery-row';
+import { type DeliveryRow } from './delivery-row';
 import { type Row } from './database';
+import { lastResponse, type Try } from './tries';
 
 /** Converts the row of a delivery between the database and the code. */
 
@@ -24,6 +25,10 @@ const TYPES = {
   record: 'text',
   tries: 'text',
   anonymous_id: 'text',
+  event: 'text',
+  /** these two are for filters: `tries` contains them */
+  last_status: 'int',
+  last_error: 'text',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -37,6 +42,7 @@ export const COLUMN_UPDATES = NAMES.filter((name) => name !== 'id' && name !== '
   .join(', ');
 
 export function toColumns(row: DeliveryRow): Record<Column, unknown> {
+  const last = lastResponse(row.tries);
   return {
     accepted_at: row.acceptedAt,
     id: row.id,
@@ -58,6 +64,9 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     // A JSON string: the database never looks into it, and parsing it would take time.
     tries: JSON.stringify(row.tries),
     anonymous_id: row.anonymousId,
+    event: row.event,
+    last_status: last.status,
+    last_error: last.error?.code ?? null,
   };
 }
 
@@ -75,20 +84,26 @@ const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
 function lineOf(row: DeliveryRow): string {
-  const { id, message, source, destination, type, userId, anonymousId, reason, record } = row;
+  const { id, message, source, destination, type, event, userId, anonymousId, reason, record } = row;
   // Fields rarely need escaping, so one test covers them all.
   const plain = !SPECIAL.test(
-    id + message + source + destination + type + record + (userId ?? '') + (anonymousId ?? '') + (reason ?? ''),
+    `${id}${message}${source}${destination}${type}${record}${userId ?? ''}${anonymousId ?? ''}${reason ?? ''}${event ?? ''}`,
   );
   const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
   const tries = JSON.stringify(row.tries);
+  const last = lastResponse(row.tries);
   return (
     `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
     `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
     // JSON contains none of the other special characters.
-    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\n`
+    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\t` +
+    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\n`
   );
+}
+
+function escapedOrNull(value: string | undefined): string {
+  return value === undefined ? NULL : escaped(value);
 }
 
 function escaped(value: string): string {
@@ -106,6 +121,7 @@ export function fromColumns(columns: Row): DeliveryRow {
     type: row.type,
     userId: row.user_id,
     anonymousId: row.anonymous_id,
+    event: row.event,
     status: row.status,
     reason: row.reason,
     expiresAt: row.expires_at,

@@ -172,6 +172,17 @@ const STEPS: readonly (readonly string[])[] = [
     `alter table waypost.deletions add column anonymous text not null default '[]'`,
     'update waypost.parts set indexed = false',
   ],
+  [
+    // Existing partitions get the indexes in the next retention run.
+    ...['event text', 'last_status int', 'last_error text'].map(
+      (column) => `alter table waypost.deliveries add column ${column}`,
+    ),
+    // A wait without an attempt is `held` from here on. `retry_after` after an attempt is an attempt's wait.
+    `update waypost.deliveries set status = 'held' where status in ('waiting', 'retrying') and (
+       reason in ('paused', 'circuit_open', 'lane_full', 'rate_limited', 'secrets_unreadable', 'destination_unreadable')
+       or (status = 'waiting' and reason = 'retry_after'))`,
+    'update waypost.parts set indexed = false',
+  ],
 ];
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */

@@ -97,6 +97,10 @@ const INDEXES = {
   user: '(user_id, accepted_at)',
   // For deletions only.
   anonymous: '(anonymous_id) where anonymous_id is not null',
+  event: '(event, accepted_at) where event is not null',
+  // The filters for failures. A success is found by any other index.
+  code: '(last_status, accepted_at) where last_status >= 300',
+  error: '(last_error, accepted_at) where last_error is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index alone.

@@ -39,6 +39,7 @@ export function overviewOf(destinations: readonly Destination[], { counts, open,
       ...totals(own),
       waiting: underWay('waiting'),
       retrying: underWay('retrying'),
+      held: underWay('held'),
       circuits: circuits
         .filter((circuit) => circuit.destination === id)
         .map(({ url, origin, why, at }) => ({
@@ -59,11 +60,15 @@ export function seriesOf(counts: readonly SeriesCount[]) {
   return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
 }
 
-function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
+export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
   const total = (what: string) =>
-    counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0);
+    Math.max(
+      0,
+      counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0),
+    );
   return {
     delivered: total('delivered'),
+    partlyDelivered: total('partly'),
     dead: total('dead'),
     cancelled: total('cancelled'),
     attempts: total('attempts'),

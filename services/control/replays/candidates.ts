@@ -1,6 +1,6 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type WaitingEvent } from '../../../shared/model/attempt-events';
-import { isUnderWay, REPLAYED } from '../../../shared/model/reasons';
+import { findsStatus, isDelivered, isUnderWay, REPLAYED } from '../../../shared/model/reasons';
 import { renderBody } from '../../../shared/model/webhook-body';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
@@ -91,16 +91,16 @@ function fromMessage(
 export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
   const { replay } = candidate.delivery;
   if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
-  if (known.status === 'delivered' && !scope.includeDelivered) return undefined;
+  if (isDelivered(known.status) && !scope.includeDelivered) return undefined;
   if (scope.origin === 'dead_letters') {
     // A later replay has its own dead letter, or is in progress. A history that lags may not know of this dead letter
     // yet.
     if (known.replay > replay) return undefined;
     const status = isUnderWay(known.status) ? 'dead' : known.status;
-    return scope.status === null || scope.status === status ? replay + 1 : undefined;
+    return scope.status === null || findsStatus(scope.status, status) ? replay + 1 : undefined;
   }
   if (isUnderWay(known.status)) return undefined;
-  return scope.status === null || scope.status === known.status ? Math.max(0, known.replay) + 1 : undefined;
+  return scope.status === null || findsStatus(scope.status, known.status) ? Math.max(0, known.replay) + 1 : undefined;
 }
 
 /**
@@ -122,6 +122,7 @@ export function replayRecords(
     source: again.sourceId,
     destination: again.destinationId,
     type: again.type,
+    ...(again.event !== undefined && { event: again.event }),
     ...(again.userId !== undefined && { userId: again.userId }),
     ...(again.anonymousId !== undefined && { anonymousId: again.anonymousId }),
     acceptedAt: new Date(again.acceptedAt).toISOString(),

@@ -1,6 +1,6 @@
 import { type Range } from '../../../shared/kafka/port';
 import { type Origin, replayBody } from '../../../shared/api/replays';
-import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
+import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
@@ -42,7 +42,7 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
-  const includeDelivered = fields.includeDelivered || status === 'delivered';
+  const includeDelivered = fields.includeDelivered || isDelivered(status);
   const scope = { destination, origin, from, to, status: status ?? null, type: type ?? null, includeDelivered };
   return { scope, preview, maxPerSecond };
 }

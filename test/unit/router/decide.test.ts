@@ -97,6 +97,7 @@ describe('the decision on a message', () => {
         destinationId: 'd1',
         destinationVersion: 7,
         type: 'track',
+        event: 'e',
         userId: 'u1',
         acceptedAt: ACCEPTED_MS,
         expiresAt: ACCEPTED_MS + WINDOW_MS,
@@ -107,6 +108,20 @@ describe('the decision on a message', () => {
         traceparent: '00-a-b-01',
       },
     });
+  });
+
+  test.each([
+    ['of a track call is its event', { type: 'track', event: 'Order Completed', name: 'n' }, 'Order Completed'],
+    ['of a page is its name', { type: 'page', name: 'Home', event: 'e' }, 'Home'],
+    ['of a screen is its name', { type: 'screen', name: 'Start' }, 'Start'],
+    ['of an identify does not exist', { type: 'identify', event: 'e', name: 'n' }, undefined],
+    ['that is no text does not exist', { type: 'page', name: { a: 1 } }, undefined],
+    ['that is empty does not exist', { type: 'track', event: '' }, undefined],
+    ['that is long is cut between two characters', { event: `${'x'.repeat(198)}😀y` }, `${'x'.repeat(198)}…`],
+  ])('the event name %s', (_, given, event) => {
+    const decision = decide(head, value({ ...MESSAGE, ...given }), routing([aDestination()]));
+    if (decision.kind !== 'deliver') throw new Error(decision.kind);
+    expect(decision.records[0]!.headers!.event).toBe(event);
   });
 
   test.each([

@@ -27,11 +27,13 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
 it('the evidence contains the time, the time of the next attempt, and the error', () => {
   expect(of(aFailure())).toEqual({
     ...{ kind: 'failed', destination: 'dst_1', at: ms(1), until: ms(11), error: 'https://a.example: status 503' },
+    status: 503,
   });
   const error = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aFailure({ urls: [url] }))).toMatchObject({
     error: 'https://a.example: timeout: no complete answer within 5000 ms',
+    code: 'timeout',
   });
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
 });

@@ -25,16 +25,39 @@ describe('GET /deliveries', () => {
     record(
       ...[1, 2, 3].map((i) => anAttempt({ delivery: `dlv_${i}`, acceptedAt: at(i), userId: `user-${i}` })),
       aWait({ delivery: 'dlv_4', acceptedAt: at(4), destination: 'dst_2', type: 'page', source: 'src_2' }),
+      ...[1, 2].map((i) =>
+        anAttempt({
+          delivery: `old_${i}`,
+          acceptedAt: at(-i),
+          at: at(-i),
+          event: 'Order',
+          userId: 'user-9',
+          urls: urls(i),
+        }),
+      ),
     ),
   );
+  const timeout = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
+  const urls = (i: number) => [aUrl(), aUrl({ url: 'whk_2', outcome: 'retry', status: 500 + i, error: timeout })];
   const ids = async (query: string) =>
     ((await get(`/deliveries?${query}`)).data as { id: string }[]).map(({ id }) => id);
 
   it.each([
-    ['', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1']],
+    ['', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
     ['destination=dst_2', ['dlv_4']],
-    ['source=src_1', ['dlv_3', 'dlv_2', 'dlv_1']],
-    ['status=waiting', ['dlv_4']],
+    ['source=src_1', ['dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
+    ['status=held', ['dlv_4']],
+    ['status=waiting', []],
+    ['status=delivered', ['dlv_3', 'dlv_2', 'dlv_1', 'old_1', 'old_2']],
+    ['status=partly_delivered', ['old_1', 'old_2']],
+    ['event=Order', ['old_1', 'old_2']],
+    ['event=Order&user=user-1', []],
+    ['code=501', ['old_1']],
+    ['code=5xx&status=partly_delivered', ['old_1', 'old_2']],
+    ['code=2XX', ['dlv_3', 'dlv_2', 'dlv_1']],
+    ['code=4xx', []],
+    ['error=timeout', ['old_1', 'old_2']],
+    ['error=dns', []],
     ['message=msg-1&user=user-2', ['dlv_2']],
     ['type=page', ['dlv_4']],
     [`since=${at(2)}&until=${at(4)}`, ['dlv_3', 'dlv_2']],
@@ -48,13 +71,34 @@ describe('GET /deliveries', () => {
     const first = await get('/deliveries?limit=3');
     expect(first.data).toHaveLength(3);
     const rest = await get(`/deliveries?limit=3&after=${first.next}`);
-    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }], next: null });
-    expect(await get('/deliveries?limit=4')).toMatchObject({ next: null });
+    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }, { id: 'old_1' }, { id: 'old_2' }], next: null });
+    expect(await get('/deliveries?limit=6')).toMatchObject({ next: null });
+  });
+
+  it('the list shows the event, the last response and the URLs that failed', async () => {
+    expect((await get('/deliveries?event=Order&limit=1')).data).toMatchObject([
+      { event: 'Order', status: 'partly_delivered', lastStatusCode: 501, lastError: timeout, reason: null },
+    ]);
+    expect((await get('/deliveries?status=held')).data).toMatchObject([
+      { event: null, lastStatusCode: null, lastError: null, reason: 'circuit_open' },
+    ]);
+  });
+
+  it('the next attempt is never in the past', async () => {
+    control.clock.now = new Date(at(59));
+    const next = async () => (await get('/deliveries/dlv_4')).nextAttemptAt as string | null;
+    expect(await next()).toBe(at(60));
+    control.clock.now = new Date(at(60));
+    expect([await next(), (await get('/deliveries/dlv_4')).budget.nextAttemptAt]).toEqual([null, null]);
   });
 
   it.each([
     ['status=lost', 'status'],
     ['type=other', 'type'],
+    ['code=600', 'code'],
+    ['code=50', 'code'],
+    ['error=Time out', 'error'],
+    ['q=ab', 'q'],
     ['since=yesterday', 'since'],
     ['limit=0', 'limit'],
     ['after=nonsense', 'after'],
@@ -87,11 +131,12 @@ describe('GET /deliveries/{id}', () => {
       aFailure({ record: record1, urls: [aUrl({ outcome: 'retry', status: 503 })] }),
       aWait({ n: 1, hop: 1, reason: 'circuit_open', nextAttemptAt: at(60), record: record1 }),
     );
+    control.clock.now = new Date(at(2));
     const delivery = await get('/deliveries/dlv_1');
     expect(delivery).toMatchObject({
       id: 'dlv_1',
       messageId: 'msg-1',
-      status: 'retrying',
+      status: 'held',
       reason: 'circuit_open',
       acceptedAt: at(0),
       nextAttemptAt: at(60),
@@ -120,13 +165,21 @@ describe('GET /deliveries/{id}', () => {
     const webhooks = [{ url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } }];
     const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, sharedSecret: 'planted-secret' };
     const made = (await control.call('post', '/destinations').send(body)).body;
-    const url = aUrl({ url: made.webhooks[0].id });
-    await record(anAttempt({ destination: made.id, urls: [url] }));
+    const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
+    await record(
+      anAttempt({ destination: made.id, urls: [url] }),
+      anAttempt({ delivery: 'dlv_2', destination: made.id, urls: [aUrl({ url: made.webhooks[0].id })] }),
+    );
     const answer = await control.call('get', '/deliveries/dlv_1');
     const [shown] = answer.body.attempts[0].urls;
-    expect(shown.request.headers).toMatchObject({ 'x-key': '***', 'x-signature': '***', 'webhook-id': 'dlv_1' });
+    const headers = { 'x-key': '***', 'x-signature': '***', 'webhook-id': 'dlv_1' };
+    expect(shown.request.headers).toMatchObject(headers);
     expect(shown.address).toBe('https://a.example/hook?token=planted-token');
+    expect(shown.request).toEqual({ url: shown.address, method: 'POST', headers: expect.any(Object) });
     expect(answer.text).not.toMatch(/planted-(secret|value)/);
+    // An attempt of an earlier version does not say which URL it called.
+    const [old] = (await get('/deliveries/dlv_2')).attempts[0].urls;
+    expect(old).toMatchObject({ address: null, request: { rebuilt: true, url: 'https://a.example' } });
   });
 
   it('an unknown delivery is not found', async () => {
@@ -149,7 +202,8 @@ it('the overview shows the state of each destination', async () => {
   expect(overview.data).toEqual([
     {
       ...{ destination: id, name: 'Hooks', enabled: false, paused: false },
-      ...{ delivered: 3, dead: 1, cancelled: 0, attempts: 4, failedAttempts: 1, waiting: 0, retrying: 1, circuits: [] },
+      ...{ delivered: 3, partlyDelivered: 0, dead: 1, cancelled: 0, attempts: 4, failedAttempts: 1 },
+      ...{ waiting: 0, retrying: 1, held: 0, circuits: [] },
       latencyMs: { p50: expect.any(Number), p95: expect.any(Number) },
     },
   ]);

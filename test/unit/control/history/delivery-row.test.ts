@@ -1,5 +1,6 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { lastResponse } from '../../../../services/control/history/tries';
+import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
 import { REPLAYED } from '../../../../shared/model/reasons';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
@@ -14,11 +15,35 @@ describe('the state of a delivery', () => {
       { status: 'delivered', reason: null, made: 1, nextAt: null },
     ],
     ['a failure makes it retrying', [aFailure()], { status: 'retrying', reason: 'backoff', made: 1, settledAt: null }],
-    ['a wait before any attempt makes it waiting', [aWait()], { status: 'waiting', reason: 'circuit_open', made: 0 }],
+    ...(
+      [
+        ...['paused', 'circuit_open', 'lane_full', 'rate_limited', 'secrets_unreadable', 'destination_unreadable'],
+        ...['retry_after', 'proxy', 'token', 'of_a_newer_version'],
+      ] as const
+    ).map((reason): [string, DeliveryEvent[], Partial<DeliveryRow>] => [
+      `a wait for ${reason} without an attempt holds it`,
+      [aWait({ reason })],
+      { status: 'held', reason, made: 0 },
+    ]),
     [
-      'a wait after a failure leaves it retrying, with the reason of the wait',
+      'a wait after a failure holds it, with the reason of the wait',
       [aFailure(), aWait({ n: 1, hop: 1 })],
-      { status: 'retrying', reason: 'circuit_open' },
+      { status: 'held', reason: 'circuit_open', made: 1 },
+    ],
+    [
+      'a Retry-After makes it retrying',
+      [aFailure({ reason: 'retry_after' })],
+      { status: 'retrying', reason: 'retry_after' },
+    ],
+    [
+      'a hand-over leaves it waiting before its first attempt',
+      [aWait({ reason: 'handed_over' })],
+      { status: 'waiting', reason: 'handed_over' },
+    ],
+    [
+      'a hand-over after an attempt leaves it retrying',
+      [aFailure(), aWait({ n: 1, hop: 1, reason: 'handed_over' })],
+      { status: 'retrying', reason: 'handed_over' },
     ],
     [
       'a rejection makes it dead',
@@ -56,6 +81,74 @@ describe('the state of a delivery', () => {
   });
 });
 
+describe('a delivery to several URLs', () => {
+  const to = (url: string, outcome: 'delivered' | 'retry' | 'rejected' = 'delivered') => aUrl({ url, outcome });
+  const late = (...urls: UrlAttempt[]) => anAttempt({ late: true, at: at(4), urls });
+  const accepted = (over: Partial<AttemptEvent> = {}) => anAttempt({ urls: [to('whk_1')], ...over });
+
+  it.each<[string, DeliveryEvent[], string]>([
+    ['two URLs accept it', [anAttempt({ urls: [to('whk_1'), to('whk_2')] })], 'delivered'],
+    ['another URL fails first', [anAttempt({ urls: [to('whk_2', 'retry'), to('whk_1')] })], 'partly_delivered'],
+    ['another URL rejects it later', [accepted(), late(to('whk_2', 'rejected'))], 'partly_delivered'],
+    ['another URL accepts it later', [accepted(), late(to('whk_2'))], 'delivered'],
+    ['another URL was not called', [accepted({ notCalled: ['whk_2'] })], 'partly_delivered'],
+    [
+      'another URL rejected it in an earlier attempt',
+      [
+        aFailure({ urls: [to('whk_1', 'retry'), to('whk_2', 'rejected')] }),
+        accepted({ n: 2, hop: 1, notCalled: ['whk_2'] }),
+      ],
+      'partly_delivered',
+    ],
+    [
+      'a URL that failed was removed before the next attempt',
+      [aFailure({ urls: [to('whk_9', 'retry')] }), accepted({ n: 2, hop: 1 })],
+      'delivered',
+    ],
+    ['a failed test', [anAttempt({ test: true, urls: [to('whk_1'), to('whk_2', 'retry')] })], 'partly_delivered'],
+    [
+      'a replay reaches the other URL alone',
+      [
+        accepted(),
+        late(to('whk_2', 'retry')),
+        anAttempt({ replay: 1, at: at(90), urls: [to('whk_2')], notCalled: ['whk_1'] }),
+      ],
+      'delivered',
+    ],
+    [
+      'a replay fails at both URLs',
+      [accepted(), late(to('whk_2')), aFailure({ replay: 1, urls: [to('whk_1', 'retry'), to('whk_2', 'retry')] })],
+      'delivered',
+    ],
+  ])('a delivery has the right status if %s', (_, events, status) => {
+    expect(after(...events)).toMatchObject({ status, reason: null });
+  });
+});
+
+describe('the last response', () => {
+  const timeout = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
+  const { status: _, ...unanswered } = aUrl({ outcome: 'retry', error: timeout });
+  const refused = aUrl({ url: 'whk_2', outcome: 'rejected', status: 404, error: { code: 'status', message: '404' } });
+
+  it.each<[string, DeliveryEvent[], { status: number | null; code: string | null }]>([
+    ['without an attempt is unknown', [aWait()], { status: null, code: null }],
+    ['of a success has no error', [aFailure(), anAttempt({ n: 2, hop: 1 })], { status: 200, code: null }],
+    [
+      'before a timeout is that of the attempt before',
+      [aFailure(), aFailure({ n: 2, hop: 1, urls: [unanswered] })],
+      { status: 503, code: 'timeout' },
+    ],
+    [
+      'of several URLs is that of the failed one',
+      [anAttempt({ urls: [refused, aUrl()] })],
+      { status: 404, code: 'status' },
+    ],
+  ])('the last response %s', (_, events, { status, code }) => {
+    const last = lastResponse(after(...events).tries);
+    expect([last.status, last.error?.code ?? null]).toEqual([status, code]);
+  });
+});
+
 describe('a delivered row', () => {
   it.each<[string, DeliveryEvent]>([
     ['a failed copy', aFailure({ n: 2, hop: 1 })],
@@ -79,7 +172,7 @@ describe('repeated and late events', () => {
 
   it('events of an earlier step change no status, but their attempts count', () => {
     const row = after(aWait({ n: 1, hop: 2, reason: 'paused' }), aFailure({ hop: 1, at: at(5) }));
-    expect(row).toMatchObject({ status: 'retrying', reason: 'paused', hop: 2 });
+    expect(row).toMatchObject({ status: 'held', reason: 'paused', hop: 2 });
     expect(row.tries).toHaveLength(1);
   });
 

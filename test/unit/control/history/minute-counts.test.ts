@@ -1,7 +1,9 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { type MinuteCount, countsOf, percentile, sumCounts } from '../../../../services/control/history/minute-counts';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+
+const late = (outcome: 'delivered' | 'retry') => anAttempt({ late: true, urls: [aUrl({ url: 'whk_2', outcome })] });
 
 function counted(...events: DeliveryEvent[]): Record<string, number> {
   const counts: MinuteCount[] = [];
@@ -37,9 +39,23 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
     { attempts: 1, delivered: 1, took: 1 },
   ],
   [
-    'a dead letter and its delivered replay both count, without the duration of the replay',
+    'a dead letter that was replayed counts no more, and its delivery counts without its duration',
     [aDeath(), aWait({ replay: 1, reason: 'replayed' }), anAttempt({ replay: 1, at: at(90) })],
-    { dead: 1, attempts: 1, delivered: 1 },
+    { dead: 0, attempts: 1, delivered: 1 },
+  ],
+  [
+    'a delivery whose second URL fails late counts as delivered and as partly delivered',
+    [anAttempt(), late('retry')],
+    { attempts: 1, delivered: 1, took: 1, partly: 1 },
+  ],
+  [
+    'a partly delivered one counts as whole once a replay has reached the other URL',
+    [
+      anAttempt(),
+      late('retry'),
+      anAttempt({ replay: 1, at: at(90), urls: [aUrl({ url: 'whk_2' })], notCalled: ['whk_1'] }),
+    ],
+    { attempts: 2, delivered: 1, took: 1, partly: 0 },
   ],
 ])('%s', (_, events, expected) => {
   expect(counted(...events)).toEqual(expected);

@@ -16,7 +16,8 @@ it.each([
   const line = toCopy([row]);
   expect(line.split('\t')).toEqual([
     ...[String(row.acceptedAt), 'dlv_1', field, row.source, row.destination, row.type, '\\N', 'delivered', '\\N'],
-    ...[String(row.expiresAt), '\\N', String(row.settledAt), '0', '0', '1', 'f', row.record, '[]', '\\N\n'],
+    ...[String(row.expiresAt), '\\N', String(row.settledAt), '0', '0', '1', 'f', row.record, '[]', '\\N'],
+    ...['\\N', '\\N', '\\N\n'],
   ]);
 });
 

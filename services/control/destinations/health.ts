@@ -1,0 +1,119 @@
+import { type DestinationHealth } from '../../../shared/api/operations';
+import { type Destination } from '../../../shared/model/config';
+import { type Health } from '../alerts/health';
+import { percentile } from '../history/minute-counts';
+import { type CircuitRow, type SeriesCount } from '../history/queries';
+import { seriesOf, totals } from '../overview/model';
+
+/** Judges the health of one destination from counts. Pure. */
+
+type State = DestinationHealth['state'];
+/** A state that the attempts show. */
+type Judged = Extract<State, 'healthy' | 'degraded' | 'failing'>;
+
+/** The attempts of this time show the state, if there are any. */
+export const RECENT_MS = 15 * 60_000;
+/** Below these shares of successful attempts. */
+const DEGRADED_BELOW = 0.99;
+const FAILING_BELOW = 0.5;
+
+export interface Observed {
+  destination: Destination;
+  span: { sinceMs: number; stepMs: number };
+  /** counts in steps of the span */
+  steps: readonly SeriesCount[];
+  /** counts since `RECENT_MS` ago */
+  recent: readonly Pick<SeriesCount, 'what' | 'count'>[];
+  open: { count: number; oldestAt: number | null };
+  /** open circuits of its URLs */
+  circuits: readonly CircuitRow[];
+  /** the health by which alerts decide */
+  known: Health | undefined;
+  /** when it was last paused, resumed, switched on or off; null: unknown */
+  setAt: number | null;
+  /** the last minute with an attempt; null: none is known */
+  lastAttemptAt: number | null;
+  nowMs: number;
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export function healthOf(observed: Observed): DestinationHealth {
+  const { span, steps, open, known, nowMs, destination } = observed;
+  const whole = totals(steps);
+  const state = stateOf(observed);
+  const begunAt = Math.max(span.sinceMs, Date.parse(destination.createdAt));
+  const seconds = Math.max(1, (nowMs - begunAt) / 1_000);
+  return {
+    state,
+    stateSince: iso(Math.min(nowMs, stateSince(observed, state))),
+    since: iso(span.sinceMs),
+    stepSeconds: span.stepMs / 1_000,
+    successRate: rateOf(whole),
+    perSecond: Number((whole.delivered / seconds).toPrecision(3)),
+    latencyMs: { ...whole.latencyMs, p99: percentile(steps, 0.99) },
+    lastError: lastErrorOf(known),
+    waiting: open.count,
+    oldestWaitingAt: open.oldestAt === null ? null : iso(open.oldestAt),
+    series: seriesOf(steps),
+  };
+}
+
+function lastErrorOf(known: Health | undefined): DestinationHealth['lastError'] {
+  if (!known?.error) return null;
+  const { at, text, code, status } = known.error;
+  return { at: iso(at), code: code ?? null, status: status ?? null, message: text };
+}
+
+function stateOf({ destination, steps, recent, open, circuits, known }: Observed): State {
+  if (!destination.enabled) return 'off';
+  if (destination.paused) return 'paused';
+  const [now, whole] = [totals(recent), totals(steps)];
+  const isDown = circuits.length > 0 && circuits.length >= destination.webhooks.length;
+  if (now.attempts + whole.attempts + open.count === 0 && !isDown) return 'idle';
+  if (isDown || known?.failing) return 'failing';
+  const judged = judge(now.attempts > 0 ? now : whole);
+  return judged === 'healthy' && circuits.length > 0 ? 'degraded' : judged;
+}
+
+type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'partlyDelivered' | 'dead'>;
+
+function judge(counts: Counts): Judged {
+  const rate = rateOf(counts) ?? 1;
+  if (rate < FAILING_BELOW) return 'failing';
+  return rate < DEGRADED_BELOW || counts.partlyDelivered > 0 ? 'degraded' : 'healthy';
+}
+
+function rateOf({ attempts, failedAttempts }: Pick<Counts, 'attempts' | 'failedAttempts'>): number | null {
+  return attempts === 0 ? null : Math.max(0, 1 - failedAttempts / attempts);
+}
+
+function stateSince(observed: Observed, state: State): number {
+  const { destination, known, circuits, setAt, lastAttemptAt, nowMs } = observed;
+  const createdAt = Date.parse(destination.createdAt);
+  switch (state) {
+    case 'off':
+    case 'paused':
+      return setAt ?? createdAt;
+    case 'idle':
+      return lastAttemptAt ?? setAt ?? createdAt;
+    case 'failing': {
+      const begun = known?.failing?.since ?? known?.failures[0]?.at ?? circuits[0]?.at;
+      return begun ?? runOf(observed, state) ?? nowMs;
+    }
+    case 'healthy':
+    case 'degraded':
+      return runOf(observed, state) ?? Math.max(createdAt, nowMs - RECENT_MS);
+  }
+}
+
+/** Returns the start of the last steps that all show the same state; undefined if the last one shows another. */
+function runOf({ steps, destination }: Observed, state: Judged): number | undefined {
+  let since: number | undefined;
+  for (const { at, ...counts } of seriesOf(steps).reverse()) {
+    if (counts.attempts === 0) continue;
+    if (judge(counts) !== state) break;
+    since = Date.parse(at);
+  }
+  return since === undefined ? undefined : Math.max(since, Date.parse(destination.createdAt));
+}

@@ -1,0 +1,84 @@
+import { type AttemptEvent, type Outcome, type UrlAttempt, type UrlError } from '../../../shared/model/attempt-events';
+
+/** The attempts in the row of a delivery. Pure. */
+
+/** One attempt. `n` restarts with each replay. */
+export interface Try {
+  n: number;
+  replay: number;
+  at: string;
+  durationMs: number;
+  outcome: Outcome;
+  urls: UrlAttempt[];
+  /** ids of URLs that a delivered attempt did not call; absent: none */
+  notCalled?: string[];
+}
+
+/** Bounds the row if an endpoint keeps failing or a tier lasts milliseconds. */
+const MAX_TRIES = 100;
+const MAX_RESPONSES = 30;
+
+/** Adds the try of an event. Returns the same list if it already contains the try. */
+export function addTry(tries: Try[], event: AttemptEvent): Try[] {
+  const { n, replay, at, durationMs, outcome, urls, notCalled } = event;
+  const same = tries.filter((each) => each.n === n && each.replay === replay);
+  const added: Try = { n, replay, at, durationMs, outcome, urls, ...(notCalled && { notCalled }) };
+  if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
+  // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
+  // attempt: the URLs are added to the last try without them.
+  const lacks = (each: Try) => !urls.some(({ url }) => each.urls.some((known) => known.url === url));
+  const target = same.findLast(lacks);
+  if (!target) return same.length > 0 ? tries : bounded([...tries, added]);
+  const merged = {
+    ...target,
+    durationMs: Math.max(target.durationMs, durationMs),
+    urls: [...target.urls, ...urls],
+  };
+  return tries.map((each) => (each === target ? merged : each));
+}
+
+function bounded(tries: Try[]): Try[] {
+  const kept = tries.slice(-MAX_TRIES);
+  return kept.map((each, i) => (i < kept.length - MAX_RESPONSES ? withoutResponses(each) : each));
+}
+
+function withoutResponses(each: Try): Try {
+  return { ...each, urls: each.urls.map(({ response, ...rest }) => rest) };
+}
+
+/**
+ * Returns the status of a delivery that a URL has accepted. The last delivered attempt names the URLs that count: the
+ * delivery does not miss a URL that was removed before. An earlier try counts for a URL that this attempt did not call.
+ */
+export function settledStatus(tries: readonly Try[]): 'delivered' | 'partly_delivered' {
+  const last = tries.findLastIndex(({ outcome }) => outcome === 'delivered');
+  const settled = tries[last];
+  if (!settled) return 'delivered';
+  const accepted = (id: string) => {
+    for (let i = last; i >= 0; i--) {
+      const url = tries[i]?.urls.find((each) => each.url === id);
+      if (url) return url.outcome === 'delivered';
+    }
+    return false;
+  };
+  const isWhole =
+    settled.urls.every(({ outcome }) => outcome === 'delivered') && (settled.notCalled ?? []).every(accepted);
+  return isWhole ? 'delivered' : 'partly_delivered';
+}
+
+/** The last response of a delivery, and why its last attempt failed. */
+export interface LastResponse {
+  status: number | null;
+  error: UrlError | null;
+}
+
+/** A failed URL counts before the other URLs of its attempt. */
+export function lastResponse(tries: readonly Try[]): LastResponse {
+  const failed = tries.at(-1)?.urls.findLast(({ outcome }) => outcome !== 'delivered');
+  for (let i = tries.length - 1; i >= 0; i--) {
+    const answered = tries[i]?.urls.filter(({ status }) => status !== undefined) ?? [];
+    const url = answered.findLast(({ outcome }) => outcome !== 'delivered') ?? answered.at(-1);
+    if (url) return { status: url.status ?? null, error: failed?.error ?? null };
+  }
+  return { status: null, error: failed?.error ?? null };
+}
