@@ -4,7 +4,7 @@ import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/e
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigReader } from '../../shared/config/types';
 import { openWriter } from '../../shared/config/writer';
-import { AppError } from '../../shared/service/errors';
+import { AppError, messageOf } from '../../shared/service/errors';
 import { createClientAddress } from '../../shared/service/client-address';
 import { type Health, listen, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
@@ -30,6 +30,7 @@ import { openLimitedCalls } from './overview/call-counts';
 import { openProfiles } from './audiences/profiles';
 import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
+import { reencryptVersions } from './destinations/versions';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
@@ -77,6 +78,7 @@ export async function startControl(
   await history.start();
   const { stop: stopBackend, ...backend } = await openBackend({ kafka, history, settings, encryptor, log, fatal });
   const { config, entries, producer } = backend;
+  reencryptHistory(history, encryptor, log);
   health.keyTrouble = watchKey(config, encryptor, log);
   health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
@@ -115,6 +117,13 @@ export async function startControl(
       healthServer.close();
     },
   };
+}
+
+/** Prepares the stored versions of destinations for the retirement of an old key. */
+function reencryptHistory(history: History, encryptor: Encryptor, log: Log): void {
+  history
+    .ask((database) => reencryptVersions(database, encryptor))
+    .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'history.not_reencrypted'));
 }
 
 interface AccessOptions {

@@ -180,8 +180,9 @@ export function lateEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: n
 
 /** Returns the event for a circuit that opened or closed. */
 export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs: number): OutRecord {
-  const { destinationId: destination, id: url, origin } = endpoint;
-  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, state, why, at: isoTime(nowMs) };
+  const { destinationId: destination, id: url, origin, destinationVersion } = endpoint;
+  const at = isoTime(nowMs);
+  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, destinationVersion, state, why, at };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
 }
 

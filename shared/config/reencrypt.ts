@@ -24,7 +24,7 @@ interface Resealed<T> {
 }
 
 /** Pure, except for the random parts of encrypted texts. */
-function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
+export function resealDestination(destination: Destination, encryptor: Encryptor): Resealed<Destination> {
   const { id, webhooks, secrets, signature } = destination;
   const again = resealer(id, encryptor);
   const seal = (sealed: Encrypted) => again.seal(sealed);

@@ -114,6 +114,8 @@ export interface CircuitEvent {
   /** the webhook's id */
   url: string;
   origin: string;
+  /** `config` version of the destination whose webhook it is; absent in older records */
+  destinationVersion?: number | undefined;
   state: 'open' | 'closed';
   /** the response that caused it: `failed`, `timeout` or `throttled`; `ok` if it closes */
   why: string;

@@ -2,16 +2,23 @@ import { isChange } from '../../../shared/api/audit';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
+import { readVersions } from '../destinations/versions';
+import { versionsOf, withAddresses } from './addresses';
 import { auditId, listAudit } from './store';
 
 /** /api/v1/audit */
-export function auditHandlers({ history }: ControlContext): HandlersOf<'audit'> {
+export function auditHandlers({ history, encryptor }: ControlContext): HandlersOf<'audit'> {
   return {
     'GET /audit': ({ query: { limit, after, ...filter } }) =>
       readPage(
         { limit, after },
         {
-          read: (page) => history.ask((database) => listAudit(database, filter, page)),
+          read: (page) =>
+            history.ask(async (database) => {
+              const rows = await listAudit(database, filter, page);
+              const versions = await readVersions(database, versionsOf(rows));
+              return rows.map((row) => withAddresses(row, versions, encryptor));
+            }),
           cursorOf: (row) => ({ at: row.at, id: auditId(row) }),
           view: ({ at, version, ...row }) => ({
             at: new Date(at).toISOString(),

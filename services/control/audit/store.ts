@@ -8,6 +8,7 @@ import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/mode
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
+import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';
 import { type Database } from '../history/database';
 import { databaseJson } from '../history/row-codec';
 import { Problem } from '../http/problem';
@@ -26,16 +27,39 @@ export interface AuditRow extends AuditNote {
   at: number;
 }
 
-/** @returns the row of a record; `skip` if it has none (a tombstone, or a copy that repairs the log) */
-export function parseNotes(record: OpenRecord): (AuditRow | undefined)[] {
-  const note = record.headers[NOTE_HEADER];
-  if (!note || !record.value) return [];
+/** A fact of a record of `config`. */
+export type ConfigFact = { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
+
+/** @returns the facts of a record; undefined in place of each that cannot be read */
+export function parseFacts(record: OpenRecord): (ConfigFact | undefined)[] {
+  return [...factsOf('audit', parseNotes, record), ...factsOf('version', parseVersion, record)];
+}
+
+function factsOf<K extends ConfigFact['kind']>(
+  kind: K,
+  parse: (record: OpenRecord) => Extract<ConfigFact, { kind: K }>['row'][],
+  record: OpenRecord,
+): (ConfigFact | undefined)[] {
   try {
-    const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
-    return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
+    return parse(record).map((row) => ({ kind, row }) as ConfigFact);
   } catch {
     return [undefined];
   }
+}
+
+export async function recordFacts(database: Database, facts: readonly ConfigFact[]): Promise<void> {
+  const audit = facts.flatMap((fact) => (fact.kind === 'audit' ? [fact.row] : []));
+  const versions = facts.flatMap((fact) => (fact.kind === 'version' ? [fact.row] : []));
+  await recordAudit(database, audit);
+  await recordVersions(database, versions);
+}
+
+/** @returns the row of a record; none for a tombstone, or for a copy that repairs the log */
+export function parseNotes(record: OpenRecord): AuditRow[] {
+  const note = record.headers[NOTE_HEADER];
+  if (!note || !record.value) return [];
+  const { kind, id: entry, version } = JSON.parse(record.value.toString()) as ConfigRecord & { kind: ApiKind };
+  return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
 }
 
 export async function recordAudit(database: Database, rows: readonly AuditRow[]): Promise<void> {

@@ -2,6 +2,7 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
 import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
 
 /**
@@ -40,16 +41,16 @@ export function calledUrl(context: CalledContext): CalledUrl {
     if (destinationVersion === undefined) {
       // The attempt does not name the version, so the headers are those of today.
       const headers = headersOf(context, url, today);
-      return { address: null, request: { url: origin, method: 'POST', rebuilt: true, headers } };
+      return { address: null, request: { url: origin, method: methodOf(today), rebuilt: true, headers } };
     }
     const then = versionOf(destinationVersion);
     const webhook = webhookOf(then, url);
     if (!then || !webhook) return { address: null, request: null };
-    const address = seesUrls ? (open(context, then.id, webhook.url) ?? null) : null;
-    const changedHeaders = changes(context, then, webhook);
+    const address = seesUrls ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null) : null;
+    const changedHeaders = changes(context, then, url);
     const request: CalledRequest = {
       url: address ?? origin,
-      method: 'POST',
+      method: methodOf(then),
       headers: headersOf(context, url, then),
       ...(changedHeaders.length > 0 && { changed: true, changedHeaders }),
     };
@@ -57,22 +58,23 @@ export function calledUrl(context: CalledContext): CalledUrl {
   };
 }
 
+function methodOf(destination: Destination | undefined): string {
+  return destination?.request?.method ?? 'POST';
+}
+
 function webhookOf(destination: Destination | undefined, { url }: UrlAttempt): EncryptedWebhook | undefined {
   return destination?.webhooks.find(({ id }) => id === url);
 }
 
-/** Secrets and values of the moment are masked. */
-function headersOf(
-  { deliveryId }: CalledContext,
-  url: UrlAttempt,
-  destination: Destination | undefined,
-): Record<string, string> {
-  const absent = [...(url.batch ? [] : [DELIVERIES_HEADER]), ...(destination?.secrets ? [] : SIGNATURE_HEADERS)];
+/** Masks secrets and values of the moment. */
+function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination | undefined) {
+  const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
+  const absent = [...(url.batch ? [] : [DELIVERIES_HEADER]), ...SIGNATURE_HEADERS];
   return {
     ...masked(OWN_HEADERS.filter((name) => !absent.includes(name))),
     ...FIXED_HEADERS,
-    'webhook-id': url.batch?.id ?? deliveryId,
-    ...masked(Object.keys(staticHeaders(webhookOf(destination, url)))),
+    'webhook-id': url.batch?.id ?? context.deliveryId,
+    ...masked(secret),
   };
 }
 
@@ -80,25 +82,38 @@ function masked(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, MASKED]));
 }
 
-/** Returns the sealed values of the headers that delivery sends, by lower-case name. */
-function staticHeaders(webhook: EncryptedWebhook | undefined): Record<string, Encrypted> {
-  const sendable = Object.entries(webhook?.headers ?? {}).filter(([name]) => !isOwnHeader(name));
-  return Object.fromEntries(sendable.map(([name, sealed]) => [name.toLowerCase(), sealed]));
-}
-
-/** Compares secret values with the current ones. Returns the names of the headers that differ. */
-function changes(context: CalledContext, then: Destination, webhook: EncryptedWebhook): string[] {
+/** Returns the names of the headers whose secret values differ from the current ones. */
+function changes(context: CalledContext, then: Destination, url: UrlAttempt): string[] {
   const { today } = context;
-  const now = staticHeaders(today?.webhooks.find(({ id }) => id === webhook.id));
-  const differs = (before: Encrypted | undefined, after: Encrypted | undefined) =>
-    before !== after && (!before || !after || open(context, then.id, before) !== open(context, then.id, after));
-  const headers = Object.entries(staticHeaders(webhook)).flatMap(([name, sealed]) =>
-    differs(sealed, now[name]) ? [name] : [],
-  );
-  const isResigned = then.secrets !== undefined && differs(then.secrets.current, today?.secrets?.current);
-  return isResigned ? [...headers, ...SIGNATURE_HEADERS] : headers;
+  const before = secretHeaders(context, then, webhookOf(then, url));
+  const now = secretHeaders(context, today, webhookOf(today, url));
+  return Object.keys(before).filter((name) => before[name] !== now[name]);
 }
 
-function open({ encryptor }: CalledContext, owner: string, sealed: Encrypted): string | undefined {
-  return encryptor.decrypt(sealed, owner).text;
+/**
+ * Returns the headers with secret values, in lower case: static ones, the authentication, and signatures. The values
+ * are texts that differ if the secrets or the settings behind a header differ; they must not be shown.
+ */
+function secretHeaders(
+  { encryptor }: CalledContext,
+  destination: Destination | undefined,
+  webhook: EncryptedWebhook | undefined,
+): Record<string, string> {
+  if (!destination) return {};
+  const open = (sealed: Encrypted) => encryptor.decrypt(sealed, destination.id).text ?? sealed;
+  const { secrets, signature = {} } = destination;
+  const secret = secrets && open(secrets.current);
+  const { xSignature = true, custom, ed25519 } = signature;
+  const headers: Record<string, string> = {};
+  for (const [name, sealed] of Object.entries(webhook?.headers ?? {})) {
+    if (!isOwnHeader(name)) headers[name.toLowerCase()] = open(sealed);
+  }
+  const auth = webhook?.auth;
+  const authHeader = auth && authHeaderName(auth);
+  if (auth && authHeader !== undefined) headers[authHeader] = JSON.stringify(mapAuth(auth, open));
+  if (secret !== undefined && xSignature) headers['x-signature'] = secret;
+  const key = ed25519 && open(ed25519.current.privateKey);
+  if (secret !== undefined || key !== undefined) headers['webhook-signature'] = JSON.stringify([secret, key]);
+  if (secret !== undefined && custom) headers[custom.header.toLowerCase()] = JSON.stringify([secret, custom]);
+  return headers;
 }

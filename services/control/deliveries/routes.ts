@@ -1,6 +1,7 @@
 import { isUnderWay } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
+import { readVersions, versionKey } from '../destinations/versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
@@ -57,11 +58,20 @@ function presentOf({ config, now }: ControlContext): Present {
   return { nowMs: now().getTime(), isPaused: (id) => config.destination(id)?.data.paused };
 }
 
+/** Reads the versions of the destination that the attempts of a delivery name. */
+async function versionsOf({ history, config }: ControlContext, { destination, tries }: DeliveryRow) {
+  const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
+  const wanted = [...named].flatMap((version) => (version === undefined ? [] : [{ destination, version }]));
+  const known = await history.ask((database) => readVersions(database, wanted));
+  const today = config.destination(destination);
+  return (version: number) => (today?.version === version ? today.data : known.get(versionKey(destination, version)));
+}
+
 async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean) {
   const { kafka, config, encryptor, now } = deps;
   const row = await find(deps, id);
   const today = config.destination(row.destination);
-  const versionOf = (version: number) => (today?.version === version ? today.data : undefined);
+  const versionOf = await versionsOf(deps, row);
   const called = calledUrl({ deliveryId: row.id, today: today?.data, versionOf, encryptor, seesUrls });
   const record = await findRecord(kafka, row, now().getTime());
   return {

@@ -2,8 +2,9 @@ import { healthOfOne } from '../alerts/store';
 import { lastSetAt } from '../audit/store';
 import { type ControlContext } from '../context';
 import { type Database } from '../history/database';
-import { countsInSteps, lastAttemptMinute, openCircuits, openOf } from '../history/queries';
+import { countsInSteps, lastAttemptMinute, openOf } from '../history/queries';
 import { spanOf } from '../overview/model';
+import { currentCircuits } from '../overview/open-circuits';
 import { healthOf, RECENT_MS } from './health';
 
 /** Reads the health of a destination from the history. @throws Problem `not_found`, `unavailable` */
@@ -16,12 +17,11 @@ export async function showHealth(deps: ControlContext, id: string, since: number
       countsInSteps(database, { ...span, destination: id }),
       countsInSteps(database, { sinceMs: nowMs - RECENT_MS, stepMs: RECENT_MS, destination: id }),
       openOf(database, id),
-      openCircuits(database),
       healthOfOne(database, id),
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),
       lastAttemptMinute(database, id),
     ]);
-  const [steps, recent, open, all, known, setAt, lastAttemptAt] = await deps.history.ask(read);
-  const circuits = all.filter((circuit) => circuit.destination === id);
+  const [steps, recent, open, known, setAt, lastAttemptAt] = await deps.history.ask(read);
+  const circuits = (await currentCircuits(deps)).filter((circuit) => circuit.destination === id);
   return healthOf({ destination, span, steps, recent, open, circuits, known, setAt, lastAttemptAt, nowMs });
 }

@@ -5,7 +5,7 @@ import { Problem } from '../http/problem';
 import { type Consumption, type Kafka, type OpenRecord, type Range } from '../../../shared/kafka/port';
 import { ATTEMPTS, CONFIG } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { parseNotes, recordAudit, type AuditRow } from '../audit/store';
+import { parseFacts, recordFacts, type ConfigFact } from '../audit/store';
 import { type Database, faultOf, isAway } from './database';
 import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
 import { watchCpuPressure } from './cpu-pressure';
@@ -46,7 +46,7 @@ export class History {
   #stopped = false;
   readonly #deliveries: StoredDeliveries;
   readonly #feed: BatchWriter<Event>;
-  readonly #audit: BatchWriter<AuditRow>;
+  readonly #audit: BatchWriter<ConfigFact>;
 
   constructor(private readonly options: HistoryOptions) {
     const { now, log, keep } = options;
@@ -60,8 +60,8 @@ export class History {
     });
     this.#audit = new BatchWriter({
       ...common,
-      parse: parseNotes,
-      write: (rows) => this.#writing((database) => recordAudit(database, rows)),
+      parse: parseFacts,
+      write: (facts) => this.#writing((database) => recordFacts(database, facts)),
     });
   }
 
@@ -71,7 +71,7 @@ export class History {
     if (!this.#database) void this.#openLater();
   }
 
-  /** Why the history cannot be queried or lags behind; undefined if it works. */
+  /** Why the history is unavailable or lags behind; undefined if it works. */
   get trouble(): string | undefined {
     return this.#why ?? this.#newer ?? this.#feed.trouble ?? this.#audit.trouble;
   }
@@ -129,7 +129,7 @@ export class History {
     this.#stopped = true;
     clearInterval(this.#keeping);
     const feeds = [this.#feed, this.#audit];
-    for (const feed of feeds) feed.hurry();
+    feeds.forEach((feed) => feed.hurry());
     // Each stops after its handed-out records are written, or after a second.
     await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
     await Promise.all(feeds.map((feed) => feed.stop()));
@@ -182,14 +182,17 @@ export class History {
   /** The consumer groups belong to the database: a new database reads everything that the topics still have. */
   async #consume(database: Database): Promise<void> {
     if (this.#consumptions.length > 0) return;
-    const { kafka, onFatal } = this.options;
     const id = await databaseId(database);
-    const consume = (name: string, topic: string, feed: BatchWriter<Event> | BatchWriter<AuditRow>) =>
-      kafka.consume({
-        ...{ group: groupOf(name, id), label: name, topics: [topic], batchFetches: true },
-        ...{ onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record), onFatal },
+    const consume = (name: string, topic: string, label: string, feed: BatchWriter<Event> | BatchWriter<ConfigFact>) =>
+      this.options.kafka.consume({
+        ...{ group: groupOf(name, id), label, topics: [topic], batchFetches: true, onFatal: this.options.onFatal },
+        onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record),
       });
-    this.#consumptions = [await consume('history', ATTEMPTS, this.#feed), await consume('audit', CONFIG, this.#audit)];
+    this.#consumptions = [
+      await consume('history', ATTEMPTS, 'history', this.#feed),
+      // Not `audit`: that group of earlier versions has read `config` without storing destinations.
+      await consume('config', CONFIG, 'audit', this.#audit),
+    ];
   }
 
   /** Leaves a record of a newer format, and what follows in its partition, in Kafka, and reports it as a trouble. */

@@ -143,10 +143,12 @@ export interface CircuitRow {
   state: 'open' | 'closed';
   why: string;
   at: number;
+  /** version of the destination; null: unknown */
+  version: number | null;
 }
 
 export function openCircuits(database: Database): Promise<CircuitRow[]> {
   return database.query<CircuitRow & Record<string, unknown>>(
-    `select destination, url, origin, state, why, at from waypost.circuits where state = 'open'`,
+    `select destination, url, origin, state, why, at, version from waypost.circuits where state = 'open'`,
   );
 }

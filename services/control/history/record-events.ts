@@ -4,6 +4,7 @@ import { type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { indexing, spareStatistics, newPart, type TablePartition, partOf } from './table-partitions';
 import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
+import { closeAnswered, turnCircuits } from './circuits';
 
 /**
  * Writes events of `attempts` in batches.
@@ -57,6 +58,7 @@ export async function recordEvents(
       }
       await addCounts(transaction, sumCounts(counts));
       await turnCircuits(transaction, circuits);
+      await closeAnswered(transaction, deliveries.flat());
       return { made, touched };
     });
   const again = (error: unknown) => {
@@ -185,24 +187,6 @@ async function addCounts({ query }: Queries, counts: MinuteCount[]): Promise<voi
      from jsonb_to_recordset($1::jsonb) as given(minute bigint, destination text, what text, count bigint)
      on conflict (minute, destination, what) do update set count = waypost.counts.count + excluded.count`,
     [databaseJson(counts)],
-  );
-}
-
-/** Stores the last change of each URL. Each delivery process has its own circuit; the newest change counts. */
-async function turnCircuits({ query }: Queries, events: CircuitEvent[]): Promise<void> {
-  const last = new Map<string, object>();
-  for (const { destination, url, origin, state, why, at } of events) {
-    last.set(`${destination}/${url}`, { destination, url, origin, state, why, at: Date.parse(at) });
-  }
-  if (last.size === 0) return;
-  await query(
-    `insert into waypost.circuits (destination, url, origin, state, why, at)
-     select destination, url, origin, state, why, at from jsonb_to_recordset($1::jsonb)
-       as given(destination text, url text, origin text, state text, why text, at bigint)
-     on conflict (destination, url) do update
-       set origin = excluded.origin, state = excluded.state, why = excluded.why, at = excluded.at
-     where waypost.circuits.at <= excluded.at`,
-    [databaseJson([...last.values()])],
   );
 }
 

@@ -3,6 +3,7 @@ import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from '../audiences/store';
+import { dropVersions } from '../destinations/versions';
 import { type Forgotten } from '../deletions/store';
 import { type Database, type Queries, faultOf } from './database';
 import { takeLease } from './leases';
@@ -148,6 +149,7 @@ export async function keepWithin(
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
     circuits: [`state = 'closed' and at < $1`, sinceMs],
   };
+  await each('destination_versions', () => dropVersions(database, sinceMs));
   for (const [table, [where, beforeMs]] of Object.entries(old)) {
     await each(table, () => database.query(`delete from waypost.${table} where ${where}`, [beforeMs]));
   }

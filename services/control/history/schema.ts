@@ -183,6 +183,16 @@ const STEPS: readonly (readonly string[])[] = [
        or (status = 'waiting' and reason = 'retry_after'))`,
     'update waypost.parts set indexed = false',
   ],
+  [
+    `create table waypost.destination_versions (
+       destination text not null,
+       version int not null,
+       at bigint not null,
+       data text,
+       primary key (destination, version)
+     )`,
+    'alter table waypost.circuits add column version int',
+  ],
 ];
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */

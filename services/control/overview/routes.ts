@@ -1,23 +1,25 @@
 import { hasRight } from '../../../shared/api/access';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { type ControlContext } from '../context';
-import { countsInSteps, countsSince, openCircuits, openDeliveries } from '../history/queries';
+import { countsInSteps, countsSince, openDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { CallCounts } from './call-counts';
+import { currentCircuits } from './open-circuits';
 import { overviewOf, seriesOf, spanOf } from './model';
 
 /** /api/v1/overview */
-export function overviewHandlers({ config, history, kafka, limited, now }: ControlContext): HandlersOf<'overview'> {
+export function overviewHandlers(context: ControlContext): HandlersOf<'overview'> {
+  const { config, history, kafka, limited, now } = context;
   const calls = new CallCounts(kafka, limited);
   return {
     'GET /overview': async ({ query: { since, destination } }) => {
       const { sinceMs, stepMs } = spanOf(since, now().getTime());
-      const [counts, steps, open, circuits] = await history.ask((database) =>
+      const circuits = await currentCircuits(context);
+      const [counts, steps, open] = await history.ask((database) =>
         Promise.all([
           countsSince(database, sinceMs),
           countsInSteps(database, { sinceMs, stepMs, destination }),
           openDeliveries(database),
-          openCircuits(database),
         ]),
       );
       const destinations = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));

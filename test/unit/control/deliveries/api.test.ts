@@ -1,5 +1,8 @@
 import { type Database } from '../../../../services/control/history/database';
+import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
+import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
@@ -15,7 +18,8 @@ beforeEach(async () => {
   control = await controlUnderTest({ database });
   const parts = await database.query<{ name: string }>('select name from waypost.parts');
   for (const { name } of parts) await database.query(`drop table waypost.${name}`);
-  for (const table of ['parts', 'counts', 'circuits']) await database.query(`delete from waypost.${table}`);
+  for (const table of ['parts', 'counts', 'circuits', 'audit', 'destination_versions'])
+    await database.query(`delete from waypost.${table}`);
 });
 const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
 const get = async (path: string) => (await control.call('get', path)).body;
@@ -180,6 +184,108 @@ describe('GET /deliveries/{id}', () => {
     // An attempt of an earlier version does not say which URL it called.
     const [old] = (await get('/deliveries/dlv_2')).attempts[0].urls;
     expect(old).toMatchObject({ address: null, request: { rebuilt: true, url: 'https://a.example' } });
+  });
+
+  describe('after the destination changed', () => {
+    const destination = (path: string, key: string, sharedSecret: string) => ({
+      ...{ name: 'Hooks', type: 'webhooks', sharedSecret },
+      webhooks: [{ url: `https://a.example${path}`, headers: { 'X-Key': key, 'X-Same': 'planted-same' } }],
+    });
+    const seeVersions = () =>
+      recordVersions(
+        database,
+        control.memory.records('config').flatMap((each) => parseVersion(each as OpenRecord)),
+      );
+    const change = async () => {
+      const { id, version, webhooks } = (
+        await control
+          .call('post', '/destinations')
+          .send({ ...destination('/old', 'planted-1', 'planted-a'), sources: [] })
+      ).body;
+      const { sharedSecret, webhooks: changed } = destination('/new', 'planted-2', 'planted-b');
+      const body = { sharedSecret, webhooks: [{ ...changed[0], id: webhooks[0].id }] };
+      await control.call('patch', `/destinations/${id}`).send(body);
+      const url = aUrl({ url: webhooks[0].id, destinationVersion: version });
+      await record(anAttempt({ destination: id, urls: [url] }));
+      return { id: id as string, url };
+    };
+    const shown = async () => (await get('/deliveries/dlv_1')).attempts[0].urls[0];
+
+    it('an attempt shows the URL that it called, and which secret headers have changed since', async () => {
+      await change();
+      await seeVersions();
+      const { address, request } = await shown();
+      expect([address, request.url]).toEqual(['https://a.example/old', 'https://a.example/old']);
+      expect(request).toMatchObject({ changed: true, headers: { 'x-key': '***', 'x-same': '***' } });
+      expect(request.changedHeaders).toEqual(['x-key', 'x-signature', 'webhook-signature']);
+      expect(JSON.stringify([address, request])).not.toContain('planted');
+    });
+
+    it('an attempt of an unknown version shows no URL', async () => {
+      await change();
+      expect(await shown()).toMatchObject({ address: null, request: null });
+    });
+
+    it('others than administrators see the origin', async () => {
+      await change();
+      await seeVersions();
+      const { token } = (await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' })).body;
+      const answer = await control.call('get', '/deliveries/dlv_1').set('Authorization', `Bearer ${token}`);
+      expect(answer.body.attempts[0].urls[0]).toMatchObject({ address: null, request: { url: 'https://a.example' } });
+      expect(answer.text).not.toContain('/old');
+    });
+
+    it('the audit trail shows the URL before and after', async () => {
+      const { id } = await change();
+      await seeVersions();
+      await recordAudit(
+        database,
+        control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord)),
+      );
+      const [changed, created] = (await get(`/audit?entry=${id}`)).data;
+      const webhooks = (row: { changes: { field: string }[] }) => row.changes.find(({ field }) => field === 'webhooks');
+      expect(webhooks(changed)).toMatchObject({
+        from: [{ address: 'https://a.example/old' }],
+        to: [{ address: 'https://a.example/new', headers: { 'X-Key': '***' } }],
+      });
+      expect(webhooks(created)).toMatchObject({ from: null, to: [{ address: 'https://a.example/old' }] });
+    });
+
+    it('a circuit of the old URL is not shown as open', async () => {
+      const { id, url } = await change();
+      await seeVersions();
+      const circuit = { kind: 'circuit' as const, destination: id, url: url.url, origin: url.origin, why: 'failed' };
+      const opened = (destinationVersion: number, seconds: number) =>
+        recordEvents(database, [{ ...circuit, destinationVersion, state: 'open', at: at(seconds) }], []);
+      const circuits = async () => (await get('/overview')).data[0].circuits as object[];
+      await opened(1, 10);
+      expect(await circuits()).toEqual([]);
+      await opened(2, 20);
+      expect(await circuits()).toMatchObject([{ state: 'open', at: at(20) }]);
+      expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'off' });
+      // A request that began before the circuit opened says nothing.
+      await record(
+        anAttempt({ delivery: 'dlv_2', destination: id, at: at(21), urls: [{ ...url, durationMs: 5_000 }] }),
+      );
+      expect(await circuits()).toHaveLength(1);
+      await record(anAttempt({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
+      expect(await circuits()).toEqual([]);
+    });
+  });
+
+  it('the reason of a wait is not a pause that has ended', async () => {
+    const body = {
+      name: 'Hooks',
+      type: 'webhooks',
+      sources: [],
+      webhooks: [{ url: 'https://a.example/' }],
+      paused: true,
+    };
+    const { id } = (await control.call('post', '/destinations').send(body)).body;
+    await record(aWait({ destination: id, reason: 'paused' }));
+    expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'held', reason: 'paused' });
+    await control.call('patch', `/destinations/${id}`).send({ paused: false });
+    expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'waiting', reason: null });
   });
 
   it('an unknown delivery is not found', async () => {

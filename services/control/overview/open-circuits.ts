@@ -1,0 +1,32 @@
+import { type ControlContext } from '../context';
+import { readVersions, type Versions, versionKey } from '../destinations/versions';
+import { type CircuitRow, openCircuits } from '../history/queries';
+
+/**
+ * Finds the open circuits of URLs that are still called. A circuit is stored by the id of its webhook, which stays the
+ * same when its URL changes: delivery then calls another URL, and writes no more about the old one.
+ */
+
+type Context = Pick<ControlContext, 'history' | 'config' | 'encryptor'>;
+
+/** @throws Problem `unavailable` */
+export function currentCircuits(context: Context): Promise<CircuitRow[]> {
+  return context.history.ask(async (database) => {
+    const open = await openCircuits(database);
+    const named = open.flatMap(({ destination, version }) => (version === null ? [] : [{ destination, version }]));
+    const versions = await readVersions(database, named);
+    return open.filter((circuit) => isCurrent(circuit, versions, context));
+  });
+}
+
+function isCurrent(circuit: CircuitRow, versions: Versions, { config, encryptor }: Context): boolean {
+  const today = config.destination(circuit.destination);
+  const webhook = today?.data.webhooks.find(({ id }) => id === circuit.url);
+  if (!today || !webhook || webhook.origin !== circuit.origin) return false;
+  if (circuit.version === null || circuit.version === today.version) return true;
+  const then = versions.get(versionKey(circuit.destination, circuit.version));
+  const before = then?.webhooks.find(({ id }) => id === circuit.url);
+  if (!before || before.url === webhook.url) return true;
+  const open = (sealed: string) => encryptor.decrypt(sealed, today.data.id).text;
+  return open(before.url) === open(webhook.url);
+}
