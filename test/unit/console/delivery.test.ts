@@ -25,6 +25,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
   return {
     ...{ id: 'dlv_1', messageId: 'm-1', source: 'src_1', destination: 'dst_1', type: 'track', userId: 'u-1' },
     ...{ status: 'retrying', reason: 'backoff', acceptedAt: iso(-600_000), expiresAt: budget.expiresAt },
+    ...{ event: null, lastStatusCode: 500, lastError: null },
     ...{ nextAttemptAt: budget.nextAttemptAt, settledAt: null, replay: 0, attemptsMade: 1, test: false },
     ...{ attempts: [anAttempt(1)], budget, body: { type: 'track' } },
     ...fields,
