@@ -17,8 +17,8 @@ import { type ServiceProcess, startService } from './service-process';
  * broker that it cannot use.
  */
 const REFUSALS = 3;
-/** A service stops within 25 s (shared/service/host-process.ts). */
-const STOP_MS = 26_000;
+/** A service stops within 25 s (shared/service/host-process.ts), and delivery within 37 s while an endpoint has 30 s to respond. */
+const STOP_MS = 38_000;
 const POLL_MS = 50;
 const REPORT_MS = 15_000;
 

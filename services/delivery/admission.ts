@@ -1,5 +1,6 @@
 import { type Delivery } from '../../shared/model/delivery';
-import { hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
+import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../shared/model/retry-plan';
+import { afterFailure, hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
 import { type CancelReason, type DeadReason, type DivertReason, isEndpointWait } from '../../shared/model/reasons';
 import { type Refusal } from './lanes/types';
 import { type Lookup, type OpenLookup, type Endpoint } from './destinations';
@@ -31,6 +32,14 @@ export interface Timing {
   tiersMs: number[];
   /** for how long after its acceptance a delivery is attempted */
   windowMs: number;
+  /** own delays of the destination; absent: the tiers */
+  delaysMs?: readonly number[] | undefined;
+}
+
+/** Returns the timing with the plan of the destination. */
+export function planned(timing: Timing, plan: RetryPlan | undefined): Timing {
+  if (!plan) return timing;
+  return { ...timing, windowMs: plan.windowMs ?? timing.windowMs, delaysMs: plan.delaysMs };
 }
 
 /**
@@ -43,13 +52,14 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
 }
 
 /** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
-export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admission {
+export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Admission {
   if (lookup.kind === 'deleted') return { kind: 'cancelled', reason: 'destination_deleted' };
-  if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', timing);
-  if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', timing);
+  if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', settings);
+  if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', settings);
 
   const { destination } = lookup;
-  const { nowMs, tiersMs, windowMs } = timing;
+  const timing = planned(settings, destination.plan);
+  const { nowMs } = timing;
   if (!destination.enabled && !delivery.test) return { kind: 'cancelled', reason: 'destination_disabled' };
 
   const open = destination.endpoints.filter((endpoint) => !delivery.closed.includes(endpoint.hash));
@@ -58,12 +68,22 @@ export function admit(delivery: Delivery, lookup: Lookup, timing: Timing): Admis
 
   if (destination.paused) return hold(delivery, 'paused', timing);
   if (isOver(delivery, nowMs)) return { kind: 'dead', reason: endOf(delivery) };
-  if (delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt) {
-    const { notBefore } = delivery;
-    const expiresAt = lastReturnAt(delivery.expiresAt, windowMs);
-    return waitOrEnd('retry_after', hop({ nowMs, notBefore, expiresAt, tiersMs }));
+  const isEarly = delivery.notBefore !== undefined && delivery.notBefore > nowMs && nowMs < delivery.expiresAt;
+  return (isEarly ? hopOn(delivery, delivery.notBefore ?? 0, timing) : undefined) ?? { kind: 'try', lookup, open };
+}
+
+/**
+ * Returns the next tier of a delivery that came back before its wait was over: a `Retry-After`, or a delay of a plan,
+ * which may have changed since. Undefined if no tier of a plan's delay fits into the window: it is tried now.
+ */
+function hopOn(delivery: Delivery, notBefore: number, timing: Timing): NotTried | undefined {
+  const { nowMs, tiersMs, windowMs, delaysMs } = timing;
+  const frame = { nowMs, tiersMs, expiresAt: lastReturnAt(delivery.expiresAt, windowMs) };
+  if (delaysMs === undefined && delivery.reason !== 'backoff') {
+    return waitOrEnd('retry_after', hop({ ...frame, notBefore }));
   }
-  return { kind: 'try', lookup, open };
+  const next = plannedHop({ ...frame, final: delivery.final === true }, notBefore);
+  return next && waitOrEnd(delivery.reason === 'retry_after' ? 'retry_after' : 'backoff', next);
 }
 
 /**
@@ -108,6 +128,19 @@ function hold(delivery: Delivery, reason: DivertReason, timing: Timing): NotTrie
   const expiresAt = lastReturnAt(isLate ? delivery.expiresAt + windowMs : delivery.expiresAt, windowMs);
   const expectedWaitMs = tiersMs[Math.min(delivery.hop, tiersMs.length - 1)] ?? 0;
   return waitOrEnd(reason, park({ nowMs, expectedWaitMs, expiresAt, tiersMs }));
+}
+
+/** Returns the wait of a delivery after a failed attempt: by its destination's plan, or by the tiers. */
+export function nextTry(delivery: Delivery, retryAfterMs: number | undefined, timing: Timing): Next {
+  const { nowMs, tiersMs, windowMs, delaysMs } = timing;
+  const frame = {
+    nowMs,
+    tiersMs,
+    expiresAt: lastReturnAt(delivery.expiresAt, windowMs),
+    final: delivery.final === true,
+  };
+  const failed = { attempt: delivery.attempt + 1, retryAfterMs };
+  return delaysMs ? afterPlannedFailure(frame, { delaysMs, ...failed }) : afterFailure({ ...frame, ...failed });
 }
 
 /**

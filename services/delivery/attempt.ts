@@ -1,6 +1,6 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { type Admitted, divert, type NotTried, readmit, type Timing } from './admission';
+import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
 import { type Clock, systemClock } from './clock';
 import { type Destinations, type Endpoint } from './destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse, ResponseBudget } from './http/judge-response';
@@ -120,7 +120,7 @@ export class Attempt implements RequestOwner {
 
   ended({ endpoint, traceparent, result }: EndedRequest): Signal {
     const { inHand, context } = this;
-    const timing = context.timing();
+    const timing = this.#timing();
     const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
     responded(inHand, endpoint, judged.attempt, traceparent);
@@ -156,7 +156,11 @@ export class Attempt implements RequestOwner {
   }
 
   #endIfOver(): void {
-    if (this.#pending === 0 && !this.#isEnded) this.#end(this.context.timing());
+    if (this.#pending === 0 && !this.#isEnded) this.#end(this.#timing());
+  }
+
+  #timing(): Timing {
+    return planned(this.context.timing(), this.admitted.lookup.destination.plan);
   }
 
   #end(timing: Timing): void {

@@ -2,6 +2,7 @@ import { type ConfigView } from '../../shared/config/types';
 import { type Encryptor } from '../../shared/config/encryption';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
+import { type RetryPlan } from '../../shared/model/retry-plan';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
 import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
@@ -27,6 +28,10 @@ export interface Endpoint {
   shards: number;
   /** of its destination */
   maxPerSecond?: number;
+  /** ms for one request; absent: as the settings say */
+  timeoutMs?: number;
+  /** further statuses that are retried */
+  retriedStatuses?: ReadonlySet<number>;
   origin: string;
   /** including the query */
   path: string;
@@ -43,6 +48,7 @@ export interface OpenDestination {
   paused: boolean;
   endpoints: Endpoint[];
   secrets: PreparedSecrets | undefined;
+  plan?: RetryPlan;
 }
 
 /** The same object until the destination changes. */
@@ -101,7 +107,10 @@ export class Destinations {
       return {
         kind: 'open',
         version,
-        destination: { enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
+        destination: {
+          ...{ enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
+          ...(destination.retry && { plan: destination.retry }),
+        },
       };
     }
     this.log.error({ destination: id, reason: why }, 'destination.undecryptable');
@@ -119,7 +128,7 @@ export class Destinations {
 type Open = (sealed: Encrypted) => string;
 
 function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
-  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond } = destination;
+  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond, retry: { timeoutMs, on } = {} } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
@@ -131,6 +140,8 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     destinationId: owner,
     shards,
     ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(on ? { retriedStatuses: new Set(on) } : {}),
     origin: webhook.origin,
     path: '/',
     staticHeaders: [],

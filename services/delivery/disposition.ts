@@ -10,9 +10,9 @@ import {
 } from '../../shared/model/attempt-events';
 import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
 import { mergeClassifications } from '../../shared/model/classify-response';
-import { afterFailure, lastReturnAt, type Wait } from '../../shared/model/schedule';
+import { type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/time';
-import { type NotTried, type Timing } from './admission';
+import { nextTry, type NotTried, type Timing } from './admission';
 import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
@@ -86,14 +86,7 @@ export function concludeAttempt(delivery: Delivery, tried: AttemptResult, timing
   if (outcome === 'delivered') return { kind: 'delivered', attempt };
   if (outcome === 'rejected') return { kind: 'dead', reason: 'rejected', attempt };
 
-  const next = afterFailure({
-    nowMs: timing.nowMs,
-    attempt: delivery.attempt + 1,
-    expiresAt: lastReturnAt(delivery.expiresAt, timing.windowMs),
-    tiersMs: timing.tiersMs,
-    final: delivery.final === true,
-    retryAfterMs,
-  });
+  const next = nextTry(delivery, retryAfterMs, timing);
   if (next.kind === 'closed') return { kind: 'dead', reason: 'window_closed', attempt };
   return { kind: 'retried', reason: retryAfterMs === undefined ? 'backoff' : 'retry_after', wait: next, attempt };
 }
@@ -140,7 +133,7 @@ function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, n
   const { delivery } = inHand;
   const { reason, wait } = disposition;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
-  if (reason === 'retry_after') {
+  if (reason === 'retry_after' || reason === 'backoff') {
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }

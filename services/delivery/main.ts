@@ -32,7 +32,11 @@ const LINGER_MS = 20;
  */
 const DIVERT_LINGER_MS = 100;
 
-runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
+/** Time that a stopping process needs beside its longest request: to write, to commit, and to leave its group. */
+const LEAVING_MS = 7_000;
+const DRAINED_MS = 1_000;
+
+runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
   const encryptor = createEncryptor(requireSecretKeys(settings));
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
   let consumption: Consumption | undefined = undefined;
@@ -47,6 +51,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   const sender = openSender(settings, clock);
   // Requests still open after another URL's 2xx are recorded too.
   onStop(() => sender.close());
+  stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
   const lanes = new LaneRegistry({
     lane: laneOptions(tiersMs),
     pool: SOCKETS,
@@ -84,7 +89,12 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
     onRevoking: () => deliverer.onRevoking(),
     onFatal,
   });
-  onStop((deadlineMs) => consumption.stop(Math.max(500, deadlineMs - timeoutMs - 2_000)));
+  onStop((deadlineMs) => {
+    // Requests in flight may take as long as the longest timeout. All were begun by now, so those that outlast their
+    // records end within the same time.
+    const drainMs = sender.longestTimeoutMs + DRAINED_MS;
+    return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));
+  });
 });
 
 /**

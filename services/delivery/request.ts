@@ -138,5 +138,6 @@ function buildRequest(input: {
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
   addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
-  return { origin: endpoint.origin, path: endpoint.path, headers, body };
+  const request = { origin: endpoint.origin, path: endpoint.path, headers, body };
+  return endpoint.timeoutMs === undefined ? request : { ...request, timeoutMs: endpoint.timeoutMs };
 }

@@ -60,12 +60,13 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   }
   // All deliveries share one body, which is rendered once.
   const body = Buffer.from(renderBody(message));
-  const expiresAt = windowStart(head) + routing.windowMs;
+  const startsAt = windowStart(head);
   return {
     kind: 'deliver',
     filters,
     records: destinations.map((destination) => {
       const version = connected.versions.get(destination);
+      const expiresAt = startsAt + (destination.retry?.windowMs ?? routing.windowMs);
       return deliveryRecord({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }, body);
     }),
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_TIMEOUT_MS } from '../model/retry-plan';
 import { NO_PROXY, readProxyUrl } from '../model/proxy-url';
 import { durationField } from './fields';
 
@@ -7,7 +8,6 @@ import { durationField } from './fields';
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const MOST_WINDOW_MS = 72 * 60 * MINUTE_MS;
-const MOST_TIMEOUT_MS = 30 * SECOND_MS;
 /** More than any plan needs: 4 days at an hour each. */
 const MAX_DELAYS = 100;
 const MAX_STATUSES = 100;

@@ -65,7 +65,11 @@ export function tierDelayMs(topic: string): number | undefined {
   return topic.startsWith(TIER_PREFIX) ? parseDuration(topic.slice(TIER_PREFIX.length)) : undefined;
 }
 
-/** Returns all topics of a system. Tier topics keep the window and a day, so that an outage of a day loses no delivery. */
+/**
+ * Returns all topics of a system. Tier topics keep the window or, if it is longer, their delay, and a day, so that an
+ * outage of a day loses no delivery. The longer window of a destination changes nothing here: its deliveries are in a
+ * tier for one delay at a time.
+ */
 export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number }): TopicSpec[] {
   const keep = (name: string, days: number): TopicSpec => ({
     name,
@@ -81,7 +85,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     keep(DUE, 7),
     ...parkTiers(options.retryDelaysMs).map((delay): TopicSpec => ({
       ...keep(tierTopic(delay), 0),
-      retentionMs: options.windowMs + DAY_MS,
+      retentionMs: Math.max(options.windowMs, delay) + DAY_MS,
     })),
     keep(DEAD, 30),
     keep(ATTEMPTS, 7),

@@ -10,6 +10,7 @@ import { type Classification, type Outcome, type UrlErrorCode } from './attempt-
  * | 5xx, 408, 423, 425, 429                                     | retry, on 429 and 503 after `Retry-After`     |
  * | connection refused or reset (connection), no name (dns)     | retry                                         |
  * | bad certificate (tls): no request was sent                  | retry: certificates get fixed                 |
+ * | a status of the destination's `retry.on`                    | retry                                         |
  * | 3xx (never followed), other 4xx                             | rejected: not tried again at this URL         |
  * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
@@ -44,10 +45,13 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 /** The three date forms of RFC 9110 section 5.6.7; all relevant ones begin with the day of the week. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
-/** Returns the classification of a complete response with this status. */
-export function classifyStatus(status: number): Classification {
+/**
+ * Returns the classification of a complete response with this status.
+ * @param retried further statuses that are retried
+ */
+export function classifyStatus(status: number, retried?: ReadonlySet<number>): Classification {
   if (status >= 200 && status < 300) return 'delivered';
-  if (status >= 300 && status < 500) return RETRIED_4XX.has(status) ? 'retry' : 'rejected';
+  if (status >= 300 && status < 500) return RETRIED_4XX.has(status) || retried?.has(status) ? 'retry' : 'rejected';
   return 'retry';
 }
 

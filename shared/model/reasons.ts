@@ -58,13 +58,15 @@ export const RETRY_REASONS = ['backoff', 'retry_after'] as const;
 /** Waits without an attempt. */
 export const DIVERT_REASONS = [
   ...ENDPOINT_WAITS,
+  // A wait of a retry plan goes through several tiers.
+  'backoff',
   'handed_over',
   'paused',
   'secrets_unreadable',
   'destination_unreadable',
 ] as const;
-/** Waits without an attempt that hold nothing back: the delivery only returns to the flow. */
-const PASSING_WAITS: readonly string[] = ['handed_over', REPLAYED];
+/** Waits without an attempt that hold nothing back: the delivery only returns to the flow, or its delay goes on. */
+const PASSING_WAITS: readonly string[] = ['backoff', 'handed_over', REPLAYED];
 
 /**
  * Returns the status of a delivery that waits without an attempt.
@@ -75,7 +77,7 @@ export function waitStatus(reason: string, made: number): DeliveryStatus {
   return made > 0 ? 'retrying' : 'waiting';
 }
 
-/** `retry_after` is in it twice. */
+/** `backoff` and `retry_after` are in it twice. */
 export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED] as const;
 /**
  * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not say which it is.

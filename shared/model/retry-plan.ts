@@ -27,6 +27,9 @@ export interface RetryPlan {
   on?: number[];
 }
 
+/** Longest timeout of a destination. Whoever stops a delivery process must wait for it. */
+export const MOST_TIMEOUT_MS = 30_000;
+
 /** Returns the smallest sum of tiers that is not shorter than the delay, ms. @param tiersMs as configured */
 export function effectiveDelay(delayMs: number, tiersMs: readonly number[]): number {
   return sumsOf(tiersMs).notBelow(delayMs);

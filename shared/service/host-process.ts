@@ -17,7 +17,7 @@ export const STOP_ORDER: readonly (readonly ServiceName[])[] = [
   ['delivery'],
 ];
 
-/** Time from the first SIGTERM to a forced exit. Kubernetes' default grace period is 30 s. */
+/** Time from the first SIGTERM to a forced exit, unless a service needs more. Kubernetes' default grace period is 30 s. */
 const STOP_DEADLINE_MS = 25_000;
 /** A service loses its broker soon after its supervisor, so it ends within this time, drained or not. */
 const ORPHAN_DEADLINE_MS = 3_000;
@@ -36,6 +36,8 @@ export interface HostedService {
   start(): Promise<void>;
   /** Called after `start` has resolved. `deadlineMs` is the time for all parts of the service. */
   stop(deadlineMs: number): Promise<void>;
+  /** time that it needs to stop, ms; 0 if the usual deadline is enough */
+  neededMs(): number;
 }
 
 export class HostProcess {
@@ -87,13 +89,15 @@ export class HostProcess {
     exit(1);
   }
 
-  #signalled(reason: string, deadlineMs: number): void {
+  #signalled(reason: string, usualMs: number): void {
     const now = Date.now();
     if (this.#stoppedAt !== 0) {
       if (now - this.#stoppedAt > SAME_SIGNAL_MS && reason !== 'disconnect') exit(1);
       return;
     }
     this.#stoppedAt = now;
+    const needed = [...this.#running.values()].map((service) => service.neededMs());
+    const deadlineMs = reason === 'disconnect' ? usualMs : Math.max(usualMs, ...needed);
     setTimeout(() => {
       this.log.error({ deadlineMs }, 'service.stop_overdue');
       exit(1);

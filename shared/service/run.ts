@@ -25,6 +25,8 @@ export interface ServiceContext {
    * `deadlineMs` is the time for all parts.
    */
   readonly onStop: (stop: Stop) => void;
+  /** Sets the time that the service needs to stop, ms: it gets more than the usual deadline if it needs more. */
+  readonly stopWithin: (neededMs: () => number) => void;
 }
 
 type Stop = (deadlineMs: number) => unknown;
@@ -55,6 +57,7 @@ export function runService(name: ServiceName, start: (service: ServiceContext) =
       await start(context);
     },
     stop: async (deadlineMs) => context?.stop(deadlineMs),
+    neededMs: () => context?.neededMs() ?? 0,
   });
 }
 
@@ -64,6 +67,8 @@ type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal'> & { nam
 export interface OpenContext extends ServiceContext {
   /** @throws the error of a part; the parts that were opened before it are not stopped then */
   stop(deadlineMs: number): Promise<void>;
+  /** time that it needs to stop, ms; 0 if it said nothing */
+  neededMs(): number;
 }
 
 export function createContext(parts: ContextParts): OpenContext {
@@ -71,8 +76,11 @@ export function createContext(parts: ContextParts): OpenContext {
   const stops: Stop[] = [];
   let health: Health | undefined;
   let kafka: Kafka | undefined;
+  let needed = () => 0;
   return {
     ...parts,
+    stopWithin: (neededMs) => (needed = neededMs),
+    neededMs: () => needed(),
     onStop: (stop) => void stops.push(stop),
     connect: async (own) => {
       health = own;

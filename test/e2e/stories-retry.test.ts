@@ -41,6 +41,29 @@ test('after two 503 the third attempt delivers the same body and webhook-id with
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(600);
 });
 
+test('a destination with a plan is retried by its delays, statuses and timeout, never early', async () => {
+  const { sink, topics } = stage;
+  // 1.5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2 s are 2.1 s.
+  sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 1_500 }]);
+  const retry = { delays: ['700ms', '2s'], window: '72h', timeout: '10s', on: [404] };
+  const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/planned') }], retry });
+  const { body } = await stage.system.control('GET', `/destinations/${destination.id}`);
+  expect(body).toMatchObject({ retry: { ...retry, window: '3d', effectiveDelays: ['900ms', '2100ms'] } });
+  const { messageId } = await send();
+
+  const requests = await sink.waitFor(3, { path: '/planned' });
+  await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+  const attempts = topics.attemptsOf(messageId);
+  expect(attempts.map(({ n, outcome, urls }) => [n, outcome, firstOf(urls).status])).toEqual([
+    [1, 'retry', 404],
+    [2, 'retry', 503],
+    [3, 'delivered', 200],
+  ]);
+  expect(Date.parse(attempts[0]!.expiresAt) - Date.parse(attempts[0]!.acceptedAt)).toBe(72 * 3_600_000);
+  expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(700);
+  expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
+});
+
 test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature', async () => {
   const { sink } = stage;
   const signed = async (path: string, sharedSecret?: string) => {

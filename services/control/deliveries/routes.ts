@@ -7,7 +7,7 @@ import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { deadDelivery, replayRecords } from '../replays/candidates';
+import { deadDelivery, replayRecords, windowOf } from '../replays/candidates';
 import { requireOn } from '../replays/job';
 import { calledUrl } from './called-url';
 import { bodyJson, findRecord } from './delivery-body';
@@ -49,7 +49,9 @@ async function replayDelivery(deps: ControlContext, id: string) {
   const candidate = record && deadDelivery(record);
   if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
   const replay = Math.max(0, row.replay) + 1;
-  await producer.send(replayRecords(candidate, replay, { nowMs, windowMs }));
+  await producer.send(
+    replayRecords(candidate, replay, { nowMs, windowMs: windowOf(config, row.destination, windowMs) }),
+  );
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' as const };
 }

@@ -132,11 +132,11 @@ export interface TestSendsOptions {
 }
 
 export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions): TestSends {
-  const lifetimeMs = timeoutMs + SLACK_MS;
   const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
   const send = async (destination: Destination, body: unknown, value?: string) => {
     if (attempts.size >= MAX_WAITING)
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
+    const lifetimeMs = (destination.retry?.timeoutMs ?? timeoutMs) + SLACK_MS;
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     // Always sampled, so that the user of the test finds its trace.
     const made = { now: now(), lifetimeMs, traceparent: recordedRoot() };

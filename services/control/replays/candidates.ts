@@ -103,6 +103,11 @@ export function replayNumber(candidate: Candidate, known: Known | undefined, sco
   return scope.status === null || findsStatus(scope.status, known.status) ? Math.max(0, known.replay) + 1 : undefined;
 }
 
+/** Returns the window of a destination's deliveries, ms. @param windowMs of the settings */
+export function windowOf(config: Pick<ConfigView, 'destination'>, destination: string, windowMs: number): number {
+  return config.destination(destination)?.data.retry?.windowMs ?? windowMs;
+}
+
 /**
  * Returns the same delivery with its own window, and the event of the replay. The record goes to the topic of due
  * retries, so that it does not delay new deliveries.

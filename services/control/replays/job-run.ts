@@ -7,7 +7,7 @@ import { AppError, messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
-import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords } from './candidates';
+import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords, windowOf } from './candidates';
 import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
 import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
 import { knownOf } from './store';
@@ -116,7 +116,8 @@ export class JobRun {
   /** @returns whether all were sent: a cancelled job stops between two appends */
   async #send(place: Place, chosen: readonly Chosen[]): Promise<boolean> {
     const { leased, job } = this;
-    const { kafka, producer, windowMs, now } = this.deps;
+    const { kafka, producer, config, now } = this.deps;
+    const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
     const size = chunkOf(job.maxPerSecond);
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);

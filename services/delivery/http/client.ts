@@ -1,4 +1,5 @@
 import { Chain } from '../../../shared/service/chain';
+import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/service/async';
 import { Connections } from './connections';
 import { Exchange, type ExchangeClock, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
@@ -32,6 +33,8 @@ export class Sender {
   readonly connections: Connections;
   /** in order of deadline, since all have the same timeout */
   readonly #inFlight = new Chain<Exchange>();
+  /** the requests with a timeout of their destination, by timeout, each in order of deadline */
+  readonly #byTimeout = new Map<number, Chain<Exchange>>();
   readonly #sweep: NodeJS.Timeout;
   readonly #owner: ExchangeOwner = {
     take: (exchange) => this.connections.take(exchange.request.origin, exchange),
@@ -40,28 +43,37 @@ export class Sender {
   };
 
   constructor(private readonly options: SenderOptions) {
-    this.connections = new Connections(createConnector(options), options.mostConnections);
+    // The sweep keeps the deadline. undici's own timeout must not come before it.
+    const timeoutMs = Math.max(options.timeoutMs, MOST_TIMEOUT_MS);
+    this.connections = new Connections(createConnector({ ...options, timeoutMs }), options.mostConnections);
     // Let the event loop read first: after a busy moment a response may have arrived unread.
     const sweep = () => setImmediate(() => this.#sweepOnce());
     this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
   }
 
   get inFlight(): number {
-    return this.#inFlight.size;
+    let count = this.#inFlight.size;
+    for (const chain of this.#byTimeout.values()) count += chain.size;
+    return count;
+  }
+
+  /** The longest timeout of a request that this process has sent, ms. */
+  get longestTimeoutMs(): number {
+    return Math.max(this.options.timeoutMs, ...this.#byTimeout.keys());
   }
 
   /** Calls `done` once, never before it returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     const exchange = new Exchange(request, this.#owner, this.options.clock, done);
-    this.#inFlight.push(exchange);
+    this.#chainOf(request).push(exchange);
     this.#dispatch(exchange);
     exchange.isSent = true;
   }
 
   /** Waits for the requests in flight, at most until their deadline, and closes. */
   async close(): Promise<void> {
-    const until = performance.now() + this.options.timeoutMs + SWEEP_MS;
-    while (this.#inFlight.size > 0 && performance.now() < until) await sleep(20);
+    const until = performance.now() + this.longestTimeoutMs + SWEEP_MS;
+    while (this.inFlight > 0 && performance.now() < until) await sleep(20);
     clearInterval(this.#sweep);
     await this.connections.destroy();
   }
@@ -85,7 +97,7 @@ export class Sender {
   }
 
   #ended(exchange: Exchange, result: SendResult, complete: boolean): void {
-    this.#inFlight.delete(exchange);
+    this.#chainOf(exchange.request).delete(exchange);
     if (complete) this.connections.giveBack(exchange.connection);
     else this.connections.drop(exchange.connection);
     // A forbidden literal address is refused during the dispatch.
@@ -93,12 +105,24 @@ export class Sender {
     else queueMicrotask(() => exchange.done(result));
   }
 
+  #chainOf({ timeoutMs }: SendRequest): Chain<Exchange> {
+    if (timeoutMs === undefined) return this.#inFlight;
+    let chain = this.#byTimeout.get(timeoutMs);
+    if (!chain) this.#byTimeout.set(timeoutMs, (chain = new Chain()));
+    return chain;
+  }
+
   #sweepOnce(): void {
-    const oldest = this.options.clock.deadlineNow() - this.options.timeoutMs;
-    let next = this.#inFlight.first;
-    while (next && next.begunAt <= oldest) {
-      next.expire(this.options.timeoutMs);
-      next = this.#inFlight.first;
-    }
+    const now = this.options.clock.deadlineNow();
+    expire(this.#inFlight, this.options.timeoutMs, now);
+    for (const [timeoutMs, chain] of this.#byTimeout) expire(chain, timeoutMs, now);
+  }
+}
+
+function expire(chain: Chain<Exchange>, timeoutMs: number, now: number): void {
+  let next = chain.first;
+  while (next && next.begunAt <= now - timeoutMs) {
+    next.expire(timeoutMs);
+    next = chain.first;
   }
 }

@@ -25,6 +25,8 @@ export interface SendRequest {
   /** alternating names and values */
   headers: string[];
   body: Buffer;
+  /** absent: the sender's */
+  timeoutMs?: number;
 }
 
 export interface EndpointResponse {

@@ -20,6 +20,7 @@ interface Asked {
   id: string;
   origin: string;
   destinationVersion?: number;
+  retriedStatuses?: ReadonlySet<number>;
   /** texts to mask, from `secretTexts` */
   secrets: readonly string[];
 }
@@ -52,7 +53,7 @@ export function judgeResponse(
   }
   const { response } = result;
   const { status } = response;
-  const classification = classifyStatus(status);
+  const classification = classifyStatus(status, endpoint.retriedStatuses);
   const stored = kept(response, endpoint.secrets, context.keep);
   const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
   if (classification !== 'delivered') {

@@ -10,6 +10,7 @@ import {
 import { type Refusal } from '../../../services/delivery/lanes/types';
 import { type Lookup, type OpenLookup, type Endpoint } from '../../../services/delivery/destinations';
 import { type Delivery } from '../../../shared/model/delivery';
+import { type RetryPlan } from '../../../shared/model/retry-plan';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];
@@ -28,7 +29,9 @@ const endpoint = (id: string): Endpoint => ({
   secrets: [],
 });
 
-const lookup = (change: { enabled?: boolean; paused?: boolean; endpoints?: Endpoint[] } = {}): Lookup => ({
+const lookup = (
+  change: { enabled?: boolean; paused?: boolean; endpoints?: Endpoint[]; plan?: RetryPlan } = {},
+): Lookup => ({
   kind: 'open',
   version: 5,
   destination: {
@@ -152,6 +155,36 @@ describe('the admission of a delivery that was just read', () => {
       { notBefore: NOW - 1, attempt: 1 },
       lookup(),
       { kind: 'try' },
+    ],
+    [
+      'a delivery that comes back within its planned delay goes through the largest tier that is not too long',
+      { notBefore: NOW + 85_000, attempt: 1, hop: 3, reason: 'backoff' },
+      lookup({ plan: { delaysMs: [600_000] } }),
+      { kind: 'diverted', reason: 'backoff', wait: { tierMs: 60_000, nextAttemptAt: NOW + 90_000 } },
+    ],
+    [
+      'a planned delay goes on if its plan was removed',
+      { notBefore: NOW + 9_000, attempt: 1, reason: 'backoff' },
+      lookup(),
+      { kind: 'diverted', reason: 'backoff', wait: { tierMs: 10_000, nextAttemptAt: NOW + 10_000 } },
+    ],
+    [
+      'a Retry-After of a destination with a plan is a sum of tiers',
+      { notBefore: NOW + 125_000, attempt: 1, reason: 'retry_after' },
+      lookup({ plan: { delaysMs: [60_000] } }),
+      { kind: 'diverted', reason: 'retry_after', wait: { tierMs: 120_000, notBefore: NOW + 125_000 } },
+    ],
+    [
+      'the last try of a plan is made when no further tier fits into its window',
+      { notBefore: NOW + 5_000, expiresAt: NOW + 8_000, attempt: 1, final: true, reason: 'backoff' },
+      lookup({ plan: { delaysMs: [600_000] } }),
+      { kind: 'try' },
+    ],
+    [
+      'a paused delivery waits for its planned delay again once it is sent',
+      { notBefore: NOW + 9_000, attempt: 1, reason: 'paused' },
+      lookup({ plan: { delaysMs: [600_000] } }),
+      { kind: 'diverted', reason: 'backoff' },
     ],
     [
       'a delivery whose secrets cannot be decrypted waits for the right key',

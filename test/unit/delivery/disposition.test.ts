@@ -70,6 +70,44 @@ function records(of: DeliveryInHand, disposition: Disposition) {
   });
 }
 
+describe('a failed attempt of a destination with a plan', () => {
+  const after = (of: DeliveryInHand, context: object = {}, result: Partial<AttemptResult> = {}) => {
+    const timing = { ...CONTEXT, delaysMs: [45_000, 7_200_000], ...context };
+    return records(of, concludeAttempt(of.delivery, tried([url('retry')], result), timing));
+  };
+
+  test('its first tier is recorded with the end of the whole delay', () => {
+    const nextAttemptAt = '2026-11-21T10:00:50.000Z';
+    expect(after(held())).toMatchObject([
+      { topic: 'attempts', reason: 'backoff', nextAttemptAt },
+      { topic: 'webhooks.retry.20s', delivery: { reason: 'backoff', notBefore: NOW + 45_000, attempt: 1, hop: 1 } },
+    ]);
+  });
+
+  test('a delay of one tier needs no further mark', () => {
+    const [, waiting] = after(held(), { delaysMs: [60_000] });
+    expect(waiting).toMatchObject({ topic: 'webhooks.retry.1m', delivery: { hop: 1 } });
+    expect(waiting).not.toHaveProperty('delivery.notBefore');
+  });
+
+  test('the last delay repeats, and a hop within it writes no event', () => {
+    const between = held({ attempt: 5, hop: 40, reason: 'backoff', notBefore: NOW + 100_000 });
+    const wait = { kind: 'wait' as const, tierMs: 60_000, nextAttemptAt: NOW + 100_000, notBefore: NOW + 100_000 };
+    expect(after(held({ attempt: 5 }))[1]).toMatchObject({ delivery: { notBefore: NOW + 7_200_000 } });
+    expect(records(between, { kind: 'diverted', reason: 'backoff', wait })).toMatchObject([
+      { topic: 'webhooks.retry.1m', delivery: { attempt: 5, hop: 41, notBefore: NOW + 100_000 } },
+    ]);
+  });
+
+  test('a delay beyond the window leads to one last try within it', () => {
+    const near = held({ attempt: 3, expiresAt: NOW + 95_000 });
+    expect(after(near)[1]).toMatchObject({
+      topic: 'webhooks.retry.1m',
+      delivery: { final: true, notBefore: NOW + 90_000 },
+    });
+  });
+});
+
 describe('the records of an attempt', () => {
   test('a 2xx writes one event and ends the delivery', () => {
     expect(recordsAfter(held(), tried([url('delivered', { status: 204 })]))).toEqual([

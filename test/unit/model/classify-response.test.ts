@@ -25,6 +25,16 @@ describe('a response', () => {
   );
 });
 
+test.each<[number, Classification]>([
+  [404, 'retry'],
+  [301, 'retry'],
+  [409, 'rejected'],
+  [200, 'delivered'],
+  [503, 'retry'],
+])('with status %i and further retried statuses 404 and 301, a response is %s', (status, expected) =>
+  expect(classifyStatus(status, new Set([404, 301]))).toBe(expected),
+);
+
 test.each<[UrlErrorCode, Classification]>([
   ['timeout', 'retry'],
   ['dns', 'retry'],

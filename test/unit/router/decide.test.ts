@@ -219,6 +219,13 @@ describe('the end of the window', () => {
   ])('%s', (_, appendedAt, from) => {
     expect(expiresAt(appendedAt)).toBe(from + WINDOW_MS);
   });
+
+  test('each destination of a message has its own window, or the one of the settings', () => {
+    const own = aDestination({ id: 'd2', retry: { windowMs: 72 * 3_600_000 } });
+    const decision = decide(head, value(MESSAGE), routing([aDestination(), own]));
+    const ends = decision.kind === 'deliver' ? decision.records.map(({ headers }) => headers?.['expires-at']) : [];
+    expect(ends.map(Number)).toEqual([ACCEPTED_MS + WINDOW_MS, ACCEPTED_MS + 72 * 3_600_000]);
+  });
 });
 
 describe('the work limit of one message', () => {

@@ -44,9 +44,10 @@ afterEach(async () => {
   server.close();
 });
 
-function post(path: string): Promise<SendResult> {
+function post(path: string, own: { timeoutMs?: number } = {}): Promise<SendResult> {
   const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  return new Promise((resolve) => sender.send({ origin, path, headers: [], body: Buffer.from('{}') }, resolve));
+  const request = { origin, path, headers: [], body: Buffer.from('{}'), ...own };
+  return new Promise((resolve) => sender.send(request, resolve));
 }
 
 test('sequential requests share one connection', async () => {
@@ -119,6 +120,20 @@ test('a request without a response leaves no connection behind', async () => {
       }),
   );
   expect(await post('/')).toMatchObject({ ok: true });
+});
+
+test('a request with a longer timeout of its own outlasts the others, and one with a shorter ends before them', async () => {
+  const ended: string[] = [];
+  const longest = post('/wait', { timeoutMs: 30_000 }).then((result) => (ended.push('longest'), result));
+  await Promise.all([
+    post('/wait').then(({ ok }) => ended.push(`usual ${String(ok)}`)),
+    post('/wait', { timeoutMs: 300 }).then(({ ok }) => ended.push(`short ${String(ok)}`)),
+  ]);
+  expect(ended).toEqual(['short false', 'usual false']);
+  expect([sender.inFlight, sender.longestTimeoutMs]).toEqual([1, 30_000]);
+  for (const response of waiting) response.end('ok');
+  expect(await longest).toMatchObject({ ok: true });
+  expect(sender.inFlight).toBe(0);
 });
 
 test('a closed port gives a connection error', async () => {
