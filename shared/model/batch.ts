@@ -4,7 +4,7 @@ export interface BatchSettings {
   maxEvents: number;
   /** of the whole array; a larger event is sent alone */
   maxBytes: number;
-  /** how long the first event waits for more */
+  /** longest wait of the first event */
   maxWaitMs: number;
 }
 

@@ -65,7 +65,7 @@ export const DIVERT_REASONS = [
   'secrets_unreadable',
   'destination_unreadable',
 ] as const;
-/** Waits without an attempt that hold nothing back: the delivery only returns to the flow, or its delay goes on. */
+/** Waits without an attempt that hold nothing back: the delivery returns to the flow, or its delay continues. */
 const PASSING_WAITS: readonly string[] = ['backoff', 'handed_over', REPLAYED];
 
 /**

@@ -4,7 +4,7 @@ import { parkTiers, type Next } from './schedule';
  * The retry plan of a destination: its own delays, composed of the tiers that exist. A planned delay is the smallest sum
  * of tiers that is not shorter. The delivery passes from tier to tier without attempts until the delay is over.
  *
- * Of the tiers 10s,1m,5m,15m,30m and the tiers between them for parked deliveries:
+ * Delays with the tiers 10s,1m,5m,15m,30m and the tiers between them for parked deliveries:
  *
  * | delay | sum  | tiers            |
  * | ----- | ---- | ---------------- |
@@ -23,11 +23,11 @@ export interface RetryPlan {
   windowMs?: number;
   /** ms for one request. Absent: WAYPOST_TIMEOUT */
   timeoutMs?: number;
-  /** statuses that are retried, in addition to those that always are */
+  /** further retried statuses */
   on?: number[];
 }
 
-/** Longest timeout of a destination. Whoever stops a delivery process must wait for it. */
+/** Longest timeout of a destination. A stopping delivery process waits for it. */
 export const MOST_TIMEOUT_MS = 30_000;
 
 /** Returns the smallest sum of tiers that is not shorter than the delay, ms. @param tiersMs as configured */
