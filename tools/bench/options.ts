@@ -12,6 +12,7 @@ export const PARTS = [
   'https',
   'telemetry',
   'filters',
+  'load',
   'latency',
   'batches',
   'singles',
@@ -26,7 +27,7 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
-const ONCE: readonly Part[] = ['telemetry', 'filters', 'sustained', 'outage', 'waiting', 'audiences'];
+const ONCE: readonly Part[] = ['telemetry', 'filters', 'load', 'sustained', 'outage', 'waiting', 'audiences'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;

@@ -9,6 +9,7 @@ import { measureHostile } from './cases/hostile';
 import { measureHttps } from './cases/https';
 import { measureIsolation } from './cases/isolation';
 import { latencyMs, measureLatency } from './cases/latency';
+import { measureLoadCurve } from './cases/load-curve';
 import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
 import { measureSustained } from './cases/sustained';
@@ -46,6 +47,9 @@ export async function runRound(
   const https = await attempts.run('https', 'delivery over TLS', (p) => measureHttps(bench, sizes.https, p));
   const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
   const filters = await attempts.run('filters', 'filters', (p) => measureFilters(bench, sizes.filters, p));
+  const load = await attempts.run('load', 'all services over their load', (p) =>
+    measureLoadCurve(bench, sizes.load, p),
+  );
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
@@ -54,7 +58,7 @@ export async function runRound(
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
-  const alone = { delivery, https, telemetry, filters, isolation, backlog, outage, waiting, audiences, hostile };
+  const alone = { delivery, https, telemetry, filters, load, isolation, backlog, outage, waiting, audiences, hostile };
   return { bare, ...alone, ...together, failures: attempts.failures };
 }
 

@@ -5,6 +5,7 @@ import { type HostileSize } from './cases/hostile';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
 import { type LatencySize } from './cases/latency';
+import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type SustainedSize } from './cases/sustained';
@@ -22,6 +23,7 @@ export interface Sizes {
   https: HttpsSize;
   batches: LoopSize;
   singles: LoopSize;
+  load: LoadCurveSize;
   latency: LatencySize;
   sustained: SustainedSize;
   isolation: IsolationSize;
@@ -44,6 +46,7 @@ export const WHOLE: Sizes = {
   https: { bare: { warmUp: 15_000, count: 25_000 }, busy: { warmUp: 15_000, count: 35_000 }, ...SELDOM },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
+  load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500] },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
   isolation: {
@@ -76,6 +79,7 @@ export const QUICK: Sizes = {
   https: { bare: { warmUp: 5_000, count: 15_000 }, busy: { warmUp: 5_000, count: 20_000 }, ...SELDOM },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
+  load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   latency: { perSecond: 50, warmUp: 50, count: 300 },
   sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
   isolation: {

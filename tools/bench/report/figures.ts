@@ -127,6 +127,14 @@ export interface LatencyFigure extends Times {
   cpu: CpuUse;
 }
 
+/** All services without calls, and at several rates of single calls. */
+export interface LoadCurveFigure {
+  /** MB by process */
+  idle: { cpu: CpuUse; rssMb: Record<string, number> };
+  /** by rate, ascending */
+  rates: LatencyFigure[];
+}
+
 /** All services under a closed loop of batches, for a time. */
 export interface SustainedFigure {
   seconds: number;
@@ -243,6 +251,7 @@ export interface Round {
   telemetry?: TelemetryFigure | undefined;
   batches?: PipelineFigure | undefined;
   singles?: PipelineFigure | undefined;
+  load?: LoadCurveFigure | undefined;
   latency?: LatencyFigure | undefined;
   sustained?: SustainedFigure | undefined;
   /** of the services of the last four together */

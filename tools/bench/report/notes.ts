@@ -48,6 +48,11 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method: 'the same; the CPU of the load (bench) and of the receiver does not count',
     size: ({ singles }) => `${after(singles)}, ${String(singles.connections)} connections`,
   },
+  load: {
+    method: 'all services without calls, and an open loop of single calls to one endpoint at rising rates',
+    size: ({ load: l }) =>
+      `idle ${String(l.settleSeconds)} s after the start; ${String(l.seconds)} s at each of ${l.rates.join(', ')}/s`,
+  },
   latency: {
     method: 'open loop of single calls; time from just before the call to the arrival of its webhook',
     size: ({ latency }) => `${String(latency.perSecond)}/s, ${after(latency)}`,

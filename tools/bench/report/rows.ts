@@ -1,6 +1,7 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { median, ratio, sum } from '../arithmetic';
 import { audienceRows, filterRows } from './audience-rows';
+import { loadRows } from './load-rows';
 import { type Column, first, type Goal, least, micros, microsOf, most, PER_WEBHOOK, type Row, rows } from './columns';
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
 import { isolationRows } from './isolation-rows';
@@ -11,6 +12,7 @@ import { isolationRows } from './isolation-rows';
 export function rowsOf(rounds: readonly Round[]): Row[] {
   return [
     ...costs(),
+    ...loadRows(rounds),
     ...isolationRows(rounds),
     ...troubles(),
     ...waiting(rounds),
