@@ -1,4 +1,4 @@
-import { DecisionGate } from '../../shared/config/decision-gate';
+import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
@@ -30,7 +30,7 @@ export interface Limits {
 }
 
 export interface DelivererOptions extends AttemptOptions {
-  config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete' | 'recordFormat'>;
+  config: GateConfig & Pick<ConfigReader, 'recordFormat'>;
   producer: BatchProducer;
   /** for deliveries sent to tiers without an attempt, which are in no hurry; default: `producer` */
   divertProducer?: BatchProducer;

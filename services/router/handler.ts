@@ -1,4 +1,4 @@
-import { type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
+import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
@@ -35,10 +35,7 @@ import { drops, watchFilters, watchRouting } from './telemetry';
  * routed.
  */
 export interface RouterOptions {
-  config: Pick<
-    ConfigReader,
-    'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf' | 'completeAt' | 'changes' | 'onComplete'
-  >;
+  config: GateConfig & Pick<ConfigReader, 'source' | 'destinationsOf' | 'isUnreadable' | 'unreadableDestinationsOf'>;
   producer: BatchProducer;
   windowMs: number;
   now: () => number;

@@ -2,9 +2,12 @@ import { type ConfigReader } from './types';
 
 /**
  * Holds items that an outdated `config` might decide wrongly, until this process knows `config` as of the item's
- * arrival. This costs no request: the reader of `config` reaches its end about ten times a second. While Kafka cannot
- * be read, items wait.
+ * arrival. The first held item makes the reader of `config` look for its end at once. Then the reader reaches the end about
+ * ten times a second, without further requests. While Kafka cannot be read, items wait.
  */
+
+/** The part of `config` that a gate reads. */
+export type GateConfig = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete'>;
 
 /** The change in the knowledge of `config` since an item was last decided. */
 export interface Knowledge {
@@ -22,7 +25,7 @@ export class DecisionGate<T> {
 
   /** @param decide returns whether the item is decided and can be released */
   constructor(
-    private readonly config: Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete'>,
+    private readonly config: GateConfig,
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
     /** called with errors of `decide`; the item stays held */
     private readonly onFatal: (error: unknown) => void,
@@ -45,6 +48,7 @@ export class DecisionGate<T> {
   offer(item: T): void {
     if (this.decide(item, AT_FIRST)) return;
     this.#held.push({ item, sinceMs: performance.now() });
+    this.config.hasten();
   }
 
   /** Releases the items for which `take` returns true. */

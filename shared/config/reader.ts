@@ -113,6 +113,7 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     get completeAt() {
       return tail.completeAt;
     },
+    hasten: () => tail.hasten(),
     onComplete: (listener) => following.onComplete.push(listener),
     stuck: () => tail.stuck(),
     unsettled: () => state.unsettled(),

@@ -54,7 +54,9 @@ export interface ConfigReader extends ConfigView {
   refresh(deadlineMs: number): Promise<void>;
   /** Everything in `config` up to this time, by `performance.now()`, is known here. */
   readonly completeAt: number;
-  /** Called each time `completeAt` advances: about ten times a second while Kafka can be read. */
+  /** Lets `completeAt` advance soon, and about ten times a second for the next seconds: somebody waits for it. */
+  hasten(): void;
+  /** Called each time `completeAt` advances: at least twice a second while Kafka can be read. */
   onComplete(listener: () => void): void;
   /** number of `config` records read */
   readonly changes: number;

@@ -103,7 +103,10 @@ export interface ConsumeOptions {
   onRevoking?(): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
-  /** longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as long */
+  /**
+   * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as long. While there are neither
+   * records nor paused partitions, a fetch waits for 500 ms.
+   */
   fetchWaitMs?: number;
   /** accepts a tenth of a second more delay for far fewer fetches, which wait for more than the first record */
   batchFetches?: boolean;
@@ -131,6 +134,8 @@ export interface Tail {
   caughtUp(deadlineMs: number): Promise<void>;
   /** `onRecord` has received all records that were in the topic at this time, by `performance.now()`; -Infinity at first. */
   readonly completeAt: number;
+  /** Lets `completeAt` move soon, and about ten times a second for the next seconds: somebody waits for it. */
+  hasten(): void;
   /** Returns why the reader must be considered stuck (no progress although brokers answer); undefined otherwise. */
   stuck(): string | undefined;
   stop(): Promise<void>;
@@ -145,7 +150,7 @@ export interface TailOptions {
   /** as in `ConsumeOptions` */
   batchFetches?: boolean;
   onRecord(record: InRecord): void;
-  /** Called each time `completeAt` has moved: about ten times a second while brokers answer. */
+  /** Called each time `completeAt` has moved: at least twice a second while brokers answer. */
   onComplete?(): void;
   onFatal(error: unknown): void;
 }

@@ -3,6 +3,7 @@ import { type Backoff, backoff, withDeadline, withTimeout } from '../service/asy
 import { messageOf } from '../service/errors';
 import { PollLiveness } from '../service/health';
 import { type Log } from '../telemetry/log';
+import { IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './kafkajs/cluster';
 import { NO_LEADER, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type InRecord, type Tail, type TailOptions } from './port';
@@ -41,6 +42,7 @@ export class KafkaTail implements Tail {
   readonly #waiting = new Set<() => void>();
   readonly #progress = new PollLiveness();
   readonly #topic: string;
+  readonly #wait: IdleWait;
   #cluster!: Cluster;
   #recovering: Promise<void> | undefined;
   #completeAt = -Infinity;
@@ -58,6 +60,7 @@ export class KafkaTail implements Tail {
     private readonly options: KafkaTailOptions,
   ) {
     this.#topic = options.prefix + options.topic;
+    this.#wait = new IdleWait({ maxWaitTime: FETCH_WAIT_MS, minBytes: options.minBytes });
     this.#places = new TailPlaces(options.topic, options.from);
   }
 
@@ -83,11 +86,9 @@ export class KafkaTail implements Tail {
     for (const { leader } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
       const node = String(leader);
       if (this.#stopped || this.#loops.has(node)) continue;
-      const loop = Promise.resolve().then(() => this.#follow(node));
-      this.#loops.set(
-        node,
-        loop.finally(() => this.#loops.delete(node)),
-      );
+      const followed = Promise.resolve().then(() => this.#follow(node));
+      const loop = followed.finally(() => this.#loops.delete(node));
+      this.#loops.set(node, loop);
     }
   }
 
@@ -145,12 +146,8 @@ export class KafkaTail implements Tail {
       fetchOffset: String(position),
       maxBytes: PARTITION_BYTES,
     }));
-    const response = await broker.fetch({
-      maxWaitTime: FETCH_WAIT_MS,
-      minBytes: this.options.minBytes,
-      maxBytes: FETCH_BYTES,
-      topics: [{ topic: this.#topic, partitions }],
-    });
+    const fetched = { maxBytes: FETCH_BYTES, topics: [{ topic: this.#topic, partitions }] };
+    const response = await broker.fetch({ ...this.#wait.begin(), ...fetched });
     if (!this.#stopped) this.#take(response, begunAt);
   }
 
@@ -158,8 +155,9 @@ export class KafkaTail implements Tail {
     const fetched = responses.flatMap(({ partitions }) => partitions);
     // When one partition fills the response, others look empty.
     const isEmpty = fetched.every(({ next }) => next === undefined);
+    if (!isEmpty) this.#wait.stir();
     let progressed = clientSideThrottleTime > 0;
-    const give = (record: InRecord) => this.#give(record);
+    const give = this.#give.bind(this);
     for (const each of fetched) progressed = this.#places.take(each, { isEmpty, begunAt, give }) || progressed;
     if (progressed) this.#progress.recordPoll();
     this.#wake();
@@ -224,6 +222,10 @@ export class KafkaTail implements Tail {
     while (!this.#places.hasReached(ends)) await withDeadline(until - performance.now(), this.#woken());
     this.#places.complete(ends, askedAt);
     this.#advance();
+  }
+
+  hasten(): void {
+    this.#wait.hasten(() => this.caughtUp(GOODBYE_MS));
   }
 
   #woken(): Promise<void> {

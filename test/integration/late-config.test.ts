@@ -74,6 +74,7 @@ function late(kafka: Kafka): Kafka {
       get completeAt() {
         return completeAt;
       },
+      hasten: () => inner.hasten(),
       stuck: () => inner.stuck(),
       caughtUp: (deadlineMs) => inner.caughtUp(deadlineMs).then(() => pause(LATE_MS)),
       stop: () => inner.stop(),

@@ -34,7 +34,7 @@ export function recordingProducer(): RecordingProducer {
   };
 }
 
-type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'onComplete' | 'recordFormat'>;
+type Progress = Pick<ConfigReader, 'completeAt' | 'changes' | 'hasten' | 'onComplete' | 'recordFormat'>;
 
 /** Reading progress of `config`, set by a test. */
 export interface FakeProgress extends Progress {
@@ -57,6 +57,7 @@ export function fakeProgress(): FakeProgress {
     get completeAt() {
       return completeAt;
     },
+    hasten: () => undefined,
     onComplete: (listener) => listeners.push(listener),
     readToEnd(changes = 0) {
       this.changes += changes;
@@ -102,6 +103,7 @@ export function fakeConfig(...sources: Source[]): FakeConfig {
     unreadableDestinationsOf: () => [],
     completeAt: -Infinity,
     changes: 0,
+    hasten: () => undefined,
     onComplete: () => undefined,
     stuck: () => undefined,
     refresh() {

@@ -83,6 +83,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         get completeAt() {
           return tail.completeAt;
         },
+        hasten: () => undefined,
         stuck: () => undefined,
         stop: () => {
           tails.delete(tail);

@@ -80,7 +80,7 @@ export class DeliveryProcess {
     });
     this.#deliverer = new Deliverer({
       config: {
-        ...{ completeAt: Infinity, changes: 0, recordFormat: () => ROWS_FORMAT },
+        ...{ completeAt: Infinity, changes: 0, recordFormat: () => ROWS_FORMAT, hasten: () => undefined },
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
       ...{ destinations: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },

@@ -3,10 +3,11 @@ import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
+import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchIdleFetches } from './consumer-fetches';
 import { patchReplicaChoice } from './nearest-replica';
 
 /**
- * Changes kafkajs in four places. The version of kafkajs is pinned, and tests compare both codecs.
+ * Changes kafkajs in five places. The version of kafkajs is pinned, and tests compare both codecs.
  *
  * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits in kafkajs's lookup of
  * requests, and changes nothing else (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce
@@ -21,6 +22,8 @@ import { patchReplicaChoice } from './nearest-replica';
  * garbage collection (compacting-map.ts).
  *
  * A consumer that reads from the nearest replica returns to the leader where it must (nearest-replica.ts).
+ *
+ * Consumers fetch in sessions, and wait longer while nothing happens (consumer-fetches.ts).
  */
 
 interface Protocol<In> {
@@ -35,8 +38,9 @@ interface Codec {
   decompress(buffer: Buffer): Promise<Buffer>;
 }
 
-interface Broker {
-  fetch(request: { maxWaitTime: number }): Promise<unknown>;
+interface Broker extends FetchingBroker {
+  /** @param request names its rack if it comes from a consumer */
+  fetch(request: ConsumerFetch & { maxWaitTime: number; rackId?: string }): Promise<unknown>;
 }
 
 interface RequestQueue {
@@ -112,6 +116,7 @@ export function patchKafkajs(): void {
   replaceFetches();
   patchRequestQueues();
   patchReplicaChoice();
+  patchIdleFetches();
 }
 
 /** Installs the codec, and the throttle of fetches. */
@@ -130,7 +135,8 @@ function replaceFetches(): void {
   brokers.prototype.fetch = async function (request) {
     // A fetch that does not wait for records is not part of a loop.
     if (request.maxWaitTime > 0) await waitForTurn(this);
-    return send.call(this, request);
+    const plainly = () => send.call(this, request);
+    return request.rackId === undefined ? plainly() : fetchInSession(this, request, plainly);
   };
 }
 

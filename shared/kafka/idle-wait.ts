@@ -1,0 +1,52 @@
+/**
+ * Lets the fetches of a reader wait longer while no records arrive. A broker answers a waiting fetch with the first record, so
+ * that the longer wait delays no record. It does delay what a reader does between fetches, such as its heartbeats.
+ */
+
+/** Time without a record after which a reader is idle. */
+const IDLE_AFTER_MS = 5_000;
+/** Wait of an idle reader. A stop and a rebalance wait for the end of a fetch. */
+const IDLE_WAIT_MS = 500;
+
+export interface FetchWait {
+  /** ms */
+  maxWaitTime: number;
+  minBytes: number;
+}
+
+export class IdleWait {
+  #busyAt: number;
+  #isLong = false;
+  #looking: Promise<void> | undefined;
+
+  /** @param busy the wait while records arrive */
+  constructor(
+    private readonly busy: FetchWait,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.#busyAt = now();
+  }
+
+  /** Notes that records arrived. */
+  stir(): void {
+    this.#busyAt = this.now();
+  }
+
+  /** Returns the wait of a fetch that begins now. An idle reader waits for a single record: no larger batch would come. */
+  begin(): FetchWait {
+    this.#isLong = this.now() - this.#busyAt >= IDLE_AFTER_MS;
+    if (!this.#isLong) return this.busy;
+    return { maxWaitTime: Math.max(this.busy.maxWaitTime, IDLE_WAIT_MS), minBytes: 1 };
+  }
+
+  /**
+   * Notes that somebody waits for the end of the log: the next fetches are short.
+   * @param look finds the end now. It is called if the fetch under way is long; if it fails, the next fetch finds the end
+   */
+  hasten(look: () => Promise<void>): void {
+    this.stir();
+    if (!this.#isLong || this.#looking) return;
+    const end = () => void (this.#looking = undefined);
+    this.#looking = look().then(end, end);
+  }
+}

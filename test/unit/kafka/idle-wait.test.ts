@@ -1,0 +1,37 @@
+import { IdleWait } from '../../../shared/kafka/idle-wait';
+
+const BUSY = { maxWaitTime: 100, minBytes: 64_000 };
+const IDLE = { maxWaitTime: 500, minBytes: 1 };
+
+function setUp() {
+  const at = { ms: 0 };
+  return { at, wait: new IdleWait(BUSY, () => at.ms) };
+}
+
+test('a fetch waits longer after 5 s without records, for one record instead of a batch, and briefly again after a record', () => {
+  const { at, wait } = setUp();
+  const waits = [0, 4_999, 5_000, 9_000].map((ms) => {
+    at.ms = ms;
+    return wait.begin();
+  });
+  expect(waits).toEqual([BUSY, BUSY, IDLE, IDLE]);
+  wait.stir();
+  expect(wait.begin()).toEqual(BUSY);
+});
+
+test('somebody who waits for the end of the log causes one look during a long fetch, and none during a short one', async () => {
+  const { at, wait } = setUp();
+  const look = jest.fn().mockRejectedValueOnce(new Error('no leader')).mockResolvedValue(undefined);
+  wait.begin();
+  wait.hasten(look);
+  expect(look).not.toHaveBeenCalled();
+  at.ms = 6_000;
+  wait.begin();
+  wait.hasten(look);
+  wait.hasten(look);
+  expect(look).toHaveBeenCalledTimes(1);
+  await Promise.resolve();
+  wait.hasten(look);
+  expect(look).toHaveBeenCalledTimes(2);
+  expect(wait.begin()).toEqual(BUSY);
+});
