@@ -13,6 +13,7 @@ import { type MemberPages } from './audiences/member-pages';
 import { type Previews } from './audiences/previews';
 import { type RecordFormatSwitch } from './record-format/switch';
 import { type Replays } from './replays/runner';
+import { type BodyIndex } from './search/body-index';
 import { type TestSends } from './destinations/test-send';
 
 /** Everything the routes need. */
@@ -35,6 +36,8 @@ export interface ControlContext {
   members: Pick<MemberPages, 'page' | 'find'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
+  /** the searchable bodies */
+  bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;

@@ -31,6 +31,7 @@ import { openProfiles } from './audiences/profiles';
 import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
 import { reencryptVersions } from './destinations/versions';
+import { BodyIndex } from './search/body-index';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
@@ -172,6 +173,8 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   const timeoutMs = settings.WAYPOST_TIMEOUT;
   const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
   const seen = new EventNames(history, log);
+  const bodies = new BodyIndex({ kafka, history, ...searchOf(settings), now, log });
+  bodies.start();
   await seen.start();
   const [events, about, limited] = await Promise.all([
     openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
@@ -185,13 +188,14 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
     tests,
     events,
     seen,
+    bodies,
     limited: limited.calls,
     ...profiles,
     producer,
     stop: async (deadlineMs: number) => {
       await writer.close();
       await producer.close(deadlineMs);
-      await Promise.all([tests.stop(), events.stop(), limited.stop(), stopProfiles(), config.stop()]);
+      await Promise.all([tests.stop(), events.stop(), bodies.stop(), limited.stop(), stopProfiles(), config.stop()]);
       await seen.stop();
     },
   };
@@ -215,6 +219,16 @@ function retentionOf(settings: Settings): Retention {
   return {
     forMs: settings.WAYPOST_HISTORY_RETENTION,
     maxBytes: (settings.WAYPOST_HISTORY_MAX_MB ?? defaultMb) * MB,
+  };
+}
+
+/** Bodies take at most this part of the history's size, in addition to it. */
+const BODIES_PART = 1 / 4;
+
+function searchOf(settings: Settings): { retentionMs: number; maxBytes: number } {
+  return {
+    retentionMs: settings.WAYPOST_SEARCH_RETENTION,
+    maxBytes: Math.floor(retentionOf(settings).maxBytes * BODIES_PART),
   };
 }
 

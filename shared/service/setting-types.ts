@@ -6,13 +6,17 @@ import { parseDuration } from '../model/time';
 /** The types of settings: each parses the text of an environment variable, or says what is wrong with it. */
 
 /** A duration in ms. @param text the default */
-export const duration = (text: string) =>
+export const duration = (text: string) => durationFrom(text, 1);
+/** A duration in ms, or 0. @param text the default */
+export const durationOrZero = (text: string) => durationFrom(text, 0);
+
+const durationFrom = (text: string, leastMs: number) =>
   z
     .string()
     .default(text)
     .transform((value, ctx) => {
       const ms = parseDuration(value);
-      if (ms === undefined || ms === 0) {
+      if (ms === undefined || ms < leastMs) {
         ctx.addIssue({ code: 'custom', message: `must be a duration such as 500ms, 5s, 10m or 4h, not "${value}"` });
         return z.NEVER;
       }

@@ -3,6 +3,7 @@ import { AppError } from './errors';
 import {
   dnsServers,
   duration,
+  durationOrZero,
   extensions,
   flag,
   integer,
@@ -73,6 +74,7 @@ const table = {
     .optional(),
   WAYPOST_HISTORY_RETENTION: duration('30d'),
   WAYPOST_HISTORY_MAX_MB: integer(64, 100_000_000).optional(),
+  WAYPOST_SEARCH_RETENTION: durationOrZero('2d'),
   WAYPOST_ALLOWED_NETWORKS: networks.prefault(''),
   WAYPOST_DNS_SERVERS: dnsServers.prefault(''),
   WAYPOST_TIMEOUT: duration('5s'),

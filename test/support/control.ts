@@ -18,6 +18,7 @@ import { type ControlContext } from '../../services/control/context';
 import { openProfiles } from '../../services/control/audiences/profiles';
 import { RecordFormatSwitch } from '../../services/control/record-format/switch';
 import { Replays } from '../../services/control/replays/runner';
+import { BodyIndex } from '../../services/control/search/body-index';
 import { openTestSends } from '../../services/control/destinations/test-send';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
@@ -31,6 +32,7 @@ import { memoryLog, type MemoryLog } from './memory-log';
 export const ADMIN_TOKEN = 'planted-admin-token-0123456789';
 export const SECRET_KEY = Buffer.from('planted-secret-key-0123456789abc');
 
+const DAY_MS = 86_400_000;
 export const WINDOW_MS = 4 * 3_600_000;
 const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
 
@@ -46,6 +48,8 @@ export interface ControlUnderTest {
   formats: RecordFormatSwitch;
   /** evaluates only when a test calls it */
   alerts: Alerts;
+  /** reads bodies only when a test calls it */
+  bodies: BodyIndex;
   /** repairs only when a test calls it */
   mending: DefinitionRepair;
   /** writes only when a test calls it */
@@ -62,6 +66,7 @@ export async function controlUnderTest(
     memory?: MemoryLog;
     database?: Database | undefined;
     historyHasRead?: () => boolean;
+    maxSearchBytes?: number;
     adminToken?: string;
     /** a system that this version created, whose write keys are encrypted */
     isNew?: boolean;
@@ -92,6 +97,10 @@ export async function controlUnderTest(
   });
   const entries = openConfigEntries(config, writer);
   const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
+  const bodies = new BodyIndex({
+    ...{ kafka, history, retentionMs: 2 * DAY_MS, maxBytes: options.maxSearchBytes ?? 1e9, now, log },
+    othersFirst: () => false,
+  });
   const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });
   const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
   const { adminToken = ADMIN_TOKEN } = options;
@@ -107,6 +116,7 @@ export async function controlUnderTest(
     tests,
     events,
     seen,
+    bodies,
     limited,
     history,
     replays,
@@ -132,6 +142,7 @@ export async function controlUnderTest(
     replays,
     formats,
     alerts,
+    bodies,
     mending: new DefinitionRepair({ config, entries, now, log }),
     seen,
     sessions,

@@ -109,6 +109,8 @@ const CONTROL = {
     text: 'PostgreSQL server for the history: `postgres://user:password@host/name`.',
     default: 'an embedded PostgreSQL in the data directory',
   },
+  WAYPOST_SEARCH_RETENTION:
+    'Time for which the bodies of deliveries are searchable; at most 7d, since Kafka keeps bodies no longer. `0s` switches the search off.',
   WAYPOST_HISTORY_RETENTION: 'Time for which the history keeps a delivery.',
   WAYPOST_HISTORY_MAX_MB: {
     text: 'Maximum size of the history, in megabytes.',

@@ -1,3 +1,4 @@
+import { type Query } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
@@ -5,10 +6,11 @@ import { readVersions, versionKey } from '../destinations/versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
-import { readPage } from '../http/paging';
+import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { deadDelivery, replayRecords, windowOf } from '../replays/candidates';
 import { requireOn } from '../replays/job';
+import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
 import { bodyJson, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
@@ -16,18 +18,49 @@ import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
   return {
-    'GET /deliveries': ({ query }) =>
-      readPage(query, {
-        read: ({ limit, after: cursor }) => {
-          const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-          return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
-        },
-        cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
-        view: (row) => deliveryView(row, presentOf(deps)),
-      }),
+    'GET /deliveries': ({ query }) => (query.q === undefined ? list(deps, query) : search(deps, query, query.q)),
     'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
     'POST /deliveries/{id}/replay': ({ id }) => replayDelivery(deps, id),
   };
+}
+
+type ListQuery = Query<'GET /deliveries'>;
+
+function list(deps: ControlContext, query: ListQuery) {
+  return readPage(query, {
+    read: ({ limit, after: cursor }) => {
+      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
+      return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
+    },
+    cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
+    view: (row) => deliveryView(row, presentOf(deps)),
+  });
+}
+
+/** Sorts before every id of a delivery. */
+const BEFORE_IDS = '0';
+
+async function search(deps: ControlContext, query: ListQuery, text: string) {
+  const { kafka, history, bodies, now } = deps;
+  const { retentionMs } = bodies;
+  if (retentionMs === 0) {
+    const errors = [{ parameter: 'q', detail: 'cannot be used: the search is off (WAYPOST_SEARCH_RETENTION=0s)' }];
+    throw new Problem('invalid_fields', 'The search is off', { errors });
+  }
+  const cursor = decodeCursor(query.after);
+  const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
+  const context = { kafka, history, retentionMs, nowMs: now().getTime(), steadyMs: () => performance.now() };
+  const wanted = { query: text, filter: filterOf(query) };
+  const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, { limit: query.limit + 1, after });
+  const page = pageOf(rows, query.limit, {
+    nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
+    view: (row) => deliveryView(row, presentOf(deps)),
+  });
+  // Without a whole page, the next request continues where the time ran out.
+  const resume = stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
+  const { from, to, complete } = searched;
+  const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  return { ...page, next: page.next ?? resume, searched: { ...times, complete } };
 }
 
 async function find({ history }: ControlContext, id: string): Promise<DeliveryRow> {

@@ -1,4 +1,4 @@
-import { COLUMNS, fromColumns } from './row-codec';
+import { COLUMNS, databaseJson, fromColumns } from './row-codec';
 import { type Database, type Param } from './database';
 import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
@@ -17,6 +17,8 @@ export interface Filter {
   code?: { from: number; to: number } | undefined;
   /** code of the last attempt's error */
   error?: string | undefined;
+  /** of deliveries */
+  ids?: readonly string[] | undefined;
   /** accepted at this time or later, ms since 1970 */
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
@@ -49,6 +51,7 @@ export async function listDeliveries(
     // The index contains failures only.
     if (filter.code.from >= 300) where.push('last_status >= 300');
   }
+  if (filter.ids) where.push(`id in (select jsonb_array_elements_text(${param(databaseJson(filter.ids))}::jsonb))`);
   if (filter.user !== undefined) where.push(`user_id in (${storedIds(filter.user).map(param).join(', ')})`);
   if (filter.since !== undefined) where.push(`accepted_at >= ${param(filter.since)}::bigint`);
   if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);

@@ -221,6 +221,6 @@ export async function cleanUp(
     await database.query(`vacuum analyze waypost.${name}`);
   }
   // The rows of these tables are updated all the time.
-  for (const table of ['counts', 'health', 'positions', 'syncs'])
+  for (const table of ['counts', 'health', 'positions', 'syncs', 'search_chunks', 'search_positions'])
     await database.query(`vacuum analyze waypost.${table}`);
 }

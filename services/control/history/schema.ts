@@ -193,6 +193,25 @@ const STEPS: readonly (readonly string[])[] = [
      )`,
     'alter table waypost.circuits add column version int',
   ],
+  [
+    `create table waypost.search_chunks (
+       seq bigint generated always as identity primary key,
+       from_ms bigint not null,
+       to_ms bigint not null,
+       raw int not null,
+       bytes int not null,
+       data text not null
+     )`,
+    // It is compressed already.
+    'alter table waypost.search_chunks alter column data set storage external',
+    'create index on waypost.search_chunks (to_ms, seq)',
+    `create table waypost.search_positions (
+       partition int primary key,
+       next bigint not null,
+       since_ms bigint not null,
+       read_ms bigint not null
+     )`,
+  ],
 ];
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */

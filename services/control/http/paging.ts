@@ -73,7 +73,7 @@ export function encodeCursor({ at, id }: Cursor): string {
  * Reads a cursor of a list in the database.
  * @throws Problem `invalid_fields`
  */
-function decodeCursor(after: string | undefined): Cursor | undefined {
+export function decodeCursor(after: string | undefined): Cursor | undefined {
   const cursor = decodeAnyCursor(after);
   if (hasNul(cursor?.id)) throw badCursor();
   return cursor;

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { type Kafka, type Range } from '../../../shared/kafka/port';
+import { readPiece } from '../../../shared/kafka/scan';
+import { WEBHOOKS } from '../../../shared/kafka/topics';
+import { Periodic } from '../../../shared/service/async';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { watchCpuPressure } from '../history/cpu-pressure';
+import { type Database } from '../history/database';
+import { type History } from '../history/history';
+import { takeLease } from '../history/leases';
+import { entriesOf, type Entry, entryOf, inChunks, pack, unpack } from './chunk';
+import {
+  addChunks,
+  chunksAfter,
+  deleteChunks,
+  keepChunks,
+  markOf,
+  type Position,
+  readPositions,
+  savePositions,
+  setMark,
+  smallChunks,
+  type StoredChunk,
+} from './store';
+
+/**
+ * Reads the bodies of `webhooks` into chunks that a search scans. A lease lets one control process do so at a time.
+ *
+ * Invariant: one transaction writes the texts of records and the positions after them, so a new process continues where
+ * the last one stopped. No delivery depends on it: it reads at most a few MB in a second, and yields while other
+ * processes need all cores.
+ */
+
+const LEASE = 'search';
+const LEASE_MS = 30_000;
+const LOOK_EVERY_MS = 2_000;
+const MAINTAIN_EVERY_MS = 60_000;
+/** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
+const LOOK_BYTES = 8 * 1024 * 1024;
+/** Text of a whole chunk. */
+const CHUNK_CHARACTERS = 512 * 1024;
+/** Chunks with less are merged, so that an idle system has few rows. */
+const SMALL_BYTES = CHUNK_CHARACTERS / 2;
+const AT_ONCE = 64;
+
+export interface BodyIndexOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
+  /** 0: nothing is read */
+  retentionMs: number;
+  maxBytes: number;
+  now: () => Date;
+  log: Log;
+  /** whether other processes need all cores */
+  othersFirst?: () => boolean;
+}
+
+export class BodyIndex {
+  readonly #owner = randomUUID();
+  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
+  readonly #othersFirst: () => boolean;
+  #maintainedAt = -Infinity;
+  #first = 0;
+  #trouble = false;
+
+  constructor(private readonly options: BodyIndexOptions) {
+    this.#othersFirst = options.othersFirst ?? watchCpuPressure();
+  }
+
+  get retentionMs(): number {
+    return this.options.retentionMs;
+  }
+
+  start(): void {
+    if (this.retentionMs > 0) this.#looking.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#looking.stop();
+  }
+
+  /** Reads what is new, and drops what may no longer be kept. @throws an error of Kafka or the database; nothing is lost */
+  async look(): Promise<void> {
+    const { history, now } = this.options;
+    const nowMs = now().getTime();
+    if (!(await this.#leads())) return;
+    await history.learnDeletions();
+    await this.#purge();
+    await this.#read(nowMs);
+    if (Math.abs(nowMs - this.#maintainedAt) < MAINTAIN_EVERY_MS) return;
+    this.#maintainedAt = nowMs;
+    await history.ask((database) => keepChunks(database, nowMs - this.retentionMs, this.options.maxBytes));
+    await this.#merge();
+  }
+
+  #leads(): Promise<boolean> {
+    const lease = { owner: this.#owner, forMs: LEASE_MS };
+    return this.options.history.ask((database) => takeLease(database, LEASE, lease));
+  }
+
+  async #lookSafely(): Promise<void> {
+    if (this.#othersFirst()) return;
+    try {
+      await this.look();
+      this.#trouble = false;
+    } catch (error) {
+      if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'search.not_read');
+      this.#trouble = true;
+    }
+  }
+
+  async #read(nowMs: number): Promise<void> {
+    const { kafka, history } = this.options;
+    const ends = await kafka.ranges(WEBHOOKS);
+    const known = new Map((await history.ask(readPositions)).map((position) => [position.partition, position]));
+    const since = nowMs - this.retentionMs;
+    const begin = ends.some(({ partition }) => !known.has(partition)) ? await kafka.ranges(WEBHOOKS, since) : [];
+    const entries: Entry[] = [];
+    const moved: Position[] = [];
+    let left = LOOK_BYTES;
+    for (const end of this.#inTurn(ends)) {
+      const low = begin.find(({ partition }) => partition === end.partition)?.low ?? end.low;
+      const before = known.get(end.partition) ?? { partition: end.partition, next: low, since, readTo: since };
+      const from = Math.min(Math.max(before.next, end.low), end.high);
+      const { next, bytes } = await this.#readPartition({ ...end, low: from }, left, entries);
+      left -= bytes;
+      const readTo = next >= end.high ? nowMs : before.readTo;
+      if (next !== before.next || !known.has(end.partition)) moved.push({ ...before, next, readTo });
+    }
+    if (moved.length > 0) await this.#write(entries, moved);
+  }
+
+  /** Begins with another partition each time, so that a busy one does not use up every look. */
+  #inTurn(ends: readonly Range[]): Range[] {
+    const first = this.#first++ % Math.max(1, ends.length);
+    return [...ends.slice(first), ...ends.slice(0, first)];
+  }
+
+  async #readPartition({ partition, low, high }: Range, maxBytes: number, entries: Entry[]) {
+    const { kafka, history, now } = this.options;
+    const oldest = now().getTime() - this.retentionMs;
+    let [next, bytes] = [low, 0];
+    while (next < high && bytes < maxBytes) {
+      const piece = await readPiece(kafka, { topic: WEBHOOKS, partition, from: next, to: high });
+      if (piece.next === next) break;
+      next = piece.next;
+      for (const record of piece.records) {
+        bytes += record.value?.length ?? 0;
+        const entry = record.timestampMs < oldest ? undefined : entryOf(record);
+        if (entry && !this.#isForgotten(entry, history)) entries.push(entry);
+      }
+    }
+    return { next, bytes };
+  }
+
+  #isForgotten({ user, anonymous, source, acceptedAt }: Entry, { forgotten }: BodyIndexOptions['history']): boolean {
+    return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
+  }
+
+  async #write(entries: readonly Entry[], positions: readonly Position[]): Promise<void> {
+    const chunks = await Promise.all(inChunks(entries, CHUNK_CHARACTERS).map(pack));
+    await this.options.history.ask((database) =>
+      database.transaction(async (queries) => {
+        await addChunks(queries, chunks);
+        await savePositions(queries, positions);
+      }),
+    );
+  }
+
+  /** Joins small chunks to whole ones. */
+  async #merge(): Promise<void> {
+    const small = await this.options.history.ask((database) => smallChunks(database, SMALL_BYTES, AT_ONCE));
+    if (small.length > 1) await this.#replace(small, await allEntries(small));
+  }
+
+  /** Rewrites the chunks with texts of users that were deleted since the last time. */
+  async #purge(): Promise<void> {
+    const { history } = this.options;
+    const { latestSeq } = history.forgotten;
+    const ask = <T>(work: (database: Database) => Promise<T>) => history.ask(work);
+    if ((await ask((database) => markOf(database, 'search_purged'))) >= latestSeq) return;
+    for (let seq = 0; ;) {
+      const chunks = await ask((database) => chunksAfter(database, seq, AT_ONCE));
+      const last = chunks.at(-1);
+      if (!last) break;
+      seq = last.seq;
+      for (const chunk of chunks) await this.#purgeChunk(chunk);
+      if (!(await this.#leads())) return;
+    }
+    await ask((database) => setMark(database, 'search_purged', latestSeq));
+  }
+
+  async #purgeChunk(chunk: StoredChunk): Promise<void> {
+    const all = await allEntries([chunk]);
+    const kept = all.filter((entry) => !this.#isForgotten(entry, this.options.history));
+    if (kept.length < all.length) await this.#replace([chunk], kept);
+  }
+
+  async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
+    const packed = await Promise.all(inChunks(entries, CHUNK_CHARACTERS).map(pack));
+    await this.options.history.ask((database) =>
+      database.transaction(async (queries) => {
+        await deleteChunks(
+          queries,
+          chunks.map(({ seq }) => seq),
+        );
+        await addChunks(queries, packed);
+      }),
+    );
+  }
+}
+
+async function allEntries(chunks: readonly StoredChunk[]): Promise<Entry[]> {
+  const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
+  return unpacked.flatMap(entriesOf);
+}

@@ -1,0 +1,148 @@
+import { type Range } from '../../../shared/kafka/port';
+import { type Database, type Queries } from '../history/database';
+import { databaseJson } from '../history/row-codec';
+import { type PackedChunk } from './chunk';
+
+/** Stores the chunks of searchable texts, and how far the topic is in them. */
+
+/** The position of the reader in a partition of `webhooks`. */
+export interface Position {
+  partition: number;
+  next: number;
+  /** the reader began with records of this time, ms since 1970 */
+  since: number;
+  /** everything that was appended before is in the chunks, ms since 1970 */
+  readTo: number;
+}
+
+export async function readPositions({ query }: Queries): Promise<Position[]> {
+  const rows = await query<{ partition: number; next: number; since_ms: number; read_ms: number }>(
+    'select partition, next, since_ms, read_ms from waypost.search_positions',
+  );
+  return rows.map(({ partition, next, since_ms: since, read_ms: readTo }) => ({ partition, next, since, readTo }));
+}
+
+export async function savePositions({ query }: Queries, positions: readonly Position[]): Promise<void> {
+  await query(
+    `insert into waypost.search_positions (partition, next, since_ms, read_ms)
+     select partition, next, since, "readTo" from jsonb_to_recordset($1::jsonb)
+       as given(partition int, next bigint, since bigint, "readTo" bigint)
+     on conflict (partition) do update set next = excluded.next, since_ms = excluded.since_ms, read_ms = excluded.read_ms`,
+    [databaseJson(positions)],
+  );
+}
+
+export async function addChunks({ query }: Queries, chunks: readonly PackedChunk[]): Promise<void> {
+  for (const { from, to, raw, data } of chunks) {
+    await query(`insert into waypost.search_chunks (from_ms, to_ms, raw, bytes, data) values ($1, $2, $3, $4, $5)`, [
+      from,
+      to,
+      raw,
+      data.length,
+      data,
+    ]);
+  }
+}
+
+export async function deleteChunks({ query }: Queries, ids: readonly number[]): Promise<void> {
+  await query(
+    'delete from waypost.search_chunks where seq in (select value::bigint from jsonb_array_elements_text($1::jsonb))',
+    [databaseJson(ids)],
+  );
+}
+
+export interface StoredChunk extends PackedChunk {
+  seq: number;
+}
+
+type Stored = { seq: number; from_ms: number; to_ms: number; raw: number; data: string };
+
+const COLUMNS = 'seq, from_ms, to_ms, raw, data';
+
+function fromRow({ seq, from_ms: from, to_ms: to, raw, data }: Stored): StoredChunk {
+  return { seq, from, to, raw, data };
+}
+
+/** Lists chunks of a time, those with the newest entries first. */
+export async function newestChunks(
+  { query }: Queries,
+  { since, until, before, limit }: { since: number; until: number; before?: StoredChunk | undefined; limit: number },
+): Promise<StoredChunk[]> {
+  const rows = await query<Stored>(
+    `select ${COLUMNS} from waypost.search_chunks
+     where to_ms >= $1::bigint and from_ms <= $2::bigint and ($3::bigint is null or (to_ms, seq) < ($3::bigint, $4::bigint))
+     order by to_ms desc, seq desc limit $5::int`,
+    [since, until, before?.to ?? null, before?.seq ?? null, limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Lists chunks in the order of their numbers. */
+export async function chunksAfter({ query }: Queries, seq: number, limit: number): Promise<StoredChunk[]> {
+  const rows = await query<Stored>(
+    `select ${COLUMNS} from waypost.search_chunks where seq > $1::bigint order by seq limit $2::int`,
+    [seq, limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Lists chunks with less text than this, in the order of their numbers. */
+export async function smallChunks({ query }: Queries, raw: number, limit: number): Promise<StoredChunk[]> {
+  const rows = await query<Stored>(
+    `select ${COLUMNS} from waypost.search_chunks where raw < $1::int order by seq limit $2::int`,
+    [raw, limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Deletes what is too old, and the oldest chunks beyond the size limit. */
+export async function keepChunks(database: Database, sinceMs: number, maxBytes: number): Promise<void> {
+  await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
+  const [dropped] = await database.query<{ to_ms: number | null }>(
+    `with sized as (select seq, sum(bytes) over (order by to_ms desc, seq desc) as total from waypost.search_chunks),
+       gone as (delete from waypost.search_chunks where seq in (select seq from sized where total > $1::bigint) returning to_ms)
+     select max(to_ms) as to_ms from gone`,
+    [maxBytes],
+  );
+  if (dropped?.to_ms != null) await setMark(database, 'search_from', dropped.to_ms + 1);
+}
+
+/** `search_from`: texts of deliveries accepted before were dropped; `search_purged`: the last deletion that was purged */
+type Mark = 'search_from' | 'search_purged';
+
+export async function markOf({ query }: Queries, mark: Mark): Promise<number> {
+  const [row] = await query<{ value: string }>('select value from waypost.meta where key = $1', [mark]);
+  return Number(row?.value ?? 0);
+}
+
+export async function setMark({ query }: Queries, mark: Mark, value: number): Promise<void> {
+  await query('insert into waypost.meta values ($1, $2) on conflict (key) do update set value = excluded.value', [
+    mark,
+    String(value),
+  ]);
+}
+
+/** The time of acceptance that chunks cover, ms since 1970. */
+export interface Coverage {
+  from: number;
+  to: number;
+}
+
+/**
+ * Computes which deliveries can be found.
+ * @param ends of the topic; undefined: unknown
+ */
+export function coverageOf(
+  { positions, droppedTo }: { positions: readonly Position[]; droppedTo: number },
+  ends: readonly Range[] | undefined,
+  { nowMs, retentionMs }: { nowMs: number; retentionMs: number },
+): Coverage {
+  const next = new Map(positions.map((position) => [position.partition, position.next]));
+  const behind = ends?.filter(({ partition, low, high }) => high > low && (next.get(partition) ?? 0) < high);
+  const late = behind
+    ? positions.filter(({ partition }) => behind.some((end) => end.partition === partition))
+    : positions;
+  const from = Math.max(nowMs - retentionMs, droppedTo, ...positions.map(({ since }) => since));
+  if (positions.length === 0) return { from: nowMs, to: nowMs };
+  return { from: Math.min(from, nowMs), to: Math.min(nowMs, ...late.map(({ readTo }) => readTo)) };
+}

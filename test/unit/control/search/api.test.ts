@@ -1,0 +1,177 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { entriesOf, unpack } from '../../../../services/control/search/chunk';
+import { coverageOf } from '../../../../services/control/search/store';
+import { encodeDelivery } from '../../../../shared/model/delivery';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { aFailure, anAttempt } from '../../../support/events';
+
+let database: Database;
+let control: ControlUnderTest;
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  control = await controlUnderTest({ database });
+  control.clock.now = new Date();
+  const parts = await database.query<{ name: string }>('select name from waypost.parts');
+  for (const { name } of parts) await database.query(`drop table waypost.${name}`);
+  for (const table of ['parts', 'counts', 'search_chunks', 'search_positions', 'deletions']) {
+    await database.query(`delete from waypost.${table}`);
+  }
+  await database.query(`delete from waypost.meta where key like 'search%'`);
+});
+
+interface Sent {
+  id: string;
+  agoMs?: number;
+  userId?: string;
+  event?: string;
+  body?: string;
+  dead?: boolean;
+}
+
+/** Appends the record of a delivery, and stores its attempt. */
+async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Completed', body = '{}', dead }: Sent) {
+  const acceptedAt = control.clock.now.getTime() - agoMs;
+  const delivery = {
+    ...{ id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const },
+    ...{ event, userId, acceptedAt, expiresAt: acceptedAt + 1_000, attempt: 0, hop: 0, replay: 0, closed: [] },
+    traceparent: '',
+  };
+  control.memory.append([{ topic: 'webhooks', key: 'k', value: body, headers: encodeDelivery(delivery) }]);
+  const about = {
+    delivery: id,
+    message: delivery.messageId,
+    event,
+    userId,
+    acceptedAt: new Date(acceptedAt).toISOString(),
+  };
+  await recordEvents(database, [dead ? aFailure(about) : anAttempt(about)], await readParts(database));
+}
+
+/** Returns the stored texts. */
+async function texts(): Promise<string[]> {
+  const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
+  const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
+  return unpacked.flatMap(entriesOf).map(({ text }) => text);
+}
+
+const get = async (query: string) => (await control.call('get', `/deliveries?${query}`)).body;
+const ids = async (query: string) => ((await get(query)).data as { id: string }[]).map(({ id }) => id);
+
+describe('a search', () => {
+  beforeEach(async () => {
+    await sent({ id: 'dlv_1', agoMs: 3_000, body: '{"properties":{"orderId":"A-1701","note":"say \\"hello\\""}}' });
+    await sent({
+      id: 'dlv_2',
+      agoMs: 2_000,
+      userId: 'Jane@Example.com',
+      body: '{"properties":{"total":17.5}}',
+      dead: true,
+    });
+    await sent({ id: 'dlv_3', agoMs: 1_000, event: 'Über uns', body: '{"orderId":"a-1702"}' });
+    await control.bodies.look();
+  });
+
+  it.each([
+    ['q=A-170', ['dlv_3', 'dlv_1']],
+    ['q=a-1701', ['dlv_1']],
+    ['q=example.COM', ['dlv_2']],
+    ['q=msg-dlv_2', ['dlv_2']],
+    ['q=ÜBER', ['dlv_3']],
+    ['q=order%20compl', ['dlv_2', 'dlv_1']],
+    ['q=say%20"HELLO"', ['dlv_1']],
+    ['q=order%20compl&status=retrying', ['dlv_2']],
+    ['q=a-170&event=Order%20Completed', ['dlv_1']],
+    ['q=nothing', []],
+  ])('a search finds by %s', async (query, expected) => {
+    expect(await ids(query)).toEqual(expected);
+  });
+
+  it('a search is paged, and says which times it covers', async () => {
+    const first = await get('q=a-170&limit=1');
+    expect(first.data.map(({ id }: { id: string }) => id)).toEqual(['dlv_3']);
+    const rest = await get(`q=a-170&limit=1&after=${first.next}`);
+    expect(rest).toMatchObject({ data: [{ id: 'dlv_1' }], next: null, searched: { complete: true } });
+    const { from, to } = rest.searched;
+    expect([Date.parse(to), Date.parse(from)]).toEqual([
+      control.clock.now.getTime(),
+      control.clock.now.getTime() - 2 * 86_400_000,
+    ]);
+    expect(await get('limit=1')).not.toHaveProperty('searched');
+  });
+
+  it('another process continues where the last one stopped', async () => {
+    const { memory } = control;
+    control = await controlUnderTest({ database, memory });
+    control.clock.now = new Date();
+    expect(await ids('q=a-170')).toEqual(['dlv_3', 'dlv_1']);
+    await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
+    await control.bodies.look();
+    await control.bodies.look();
+    expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
+    expect(await texts()).toHaveLength(4);
+  });
+
+  it('small chunks are merged, and old ones are dropped', async () => {
+    control.clock.now = new Date(control.clock.now.getTime() + 61_000);
+    await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
+    await control.bodies.look();
+    const chunks = () => database.query('select seq from waypost.search_chunks');
+    expect(await chunks()).toHaveLength(1);
+    expect(await ids('q=a-170')).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
+    control.clock.now = new Date(control.clock.now.getTime() + 3 * 86_400_000);
+    await control.bodies.look();
+    expect(await chunks()).toHaveLength(0);
+  });
+
+  it('a deleted user is not found, and the stored texts are rewritten', async () => {
+    const deleted = await control.call('post', '/deletions').send({ userIds: ['user-1'] });
+    expect(deleted.status).toBe(202);
+    const left = async () => (await texts()).join();
+    expect(await left()).toContain('a-1701');
+    expect(await ids('q=a-170')).toEqual([]);
+    await control.bodies.look();
+    expect(await left()).not.toContain('a-1701');
+    expect(await ids('q=example.com')).toEqual(['dlv_2']);
+  });
+
+  it('a search beyond the size limit says that it is not complete', async () => {
+    const { memory } = control;
+    control = await controlUnderTest({ database, memory, maxSearchBytes: 1 });
+    control.clock.now = new Date();
+    await control.bodies.look();
+    expect(await get('q=a-170')).toMatchObject({ data: [], searched: { complete: false } });
+    const since = new Date(Date.now() - 500).toISOString();
+    expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
+  });
+
+  it('records that were not read yet are not covered', async () => {
+    control.clock.now = new Date(control.clock.now.getTime() + 120_000);
+    await sent({ id: 'dlv_5', body: '{"orderId":"A-1705"}' });
+    const { data, searched } = await get('q=a-170');
+    expect(data).toHaveLength(2);
+    expect(searched.complete).toBe(false);
+    expect(Date.parse(searched.to)).toBeLessThan(control.clock.now.getTime() - 100_000);
+  });
+});
+
+it.each([
+  ['nothing before the first look', { positions: [], droppedTo: 0 }, { from: 1_000, to: 1_000 }],
+  [
+    'the time since the reader began',
+    { positions: [{ partition: 0, next: 5, since: 600, readTo: 900 }], droppedTo: 0 },
+    { from: 600, to: 1_000 },
+  ],
+  [
+    'no dropped texts, and no unread records',
+    { positions: [{ partition: 0, next: 4, since: 600, readTo: 900 }], droppedTo: 700 },
+    { from: 700, to: 900 },
+  ],
+])('the searchable time is %s', (_, stored, expected) => {
+  const ends = [{ partition: 0, low: 0, high: 5 }];
+  expect(coverageOf(stored, ends, { nowMs: 1_000, retentionMs: 800 })).toEqual(expected);
+});
