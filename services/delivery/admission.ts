@@ -1,3 +1,4 @@
+import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Delivery } from '../../shared/model/delivery';
 import { afterPlannedFailure, plannedHop, type RetryPlan } from '../../shared/model/retry-plan';
 import { afterFailure, hop, lastReturnAt, park, parkTiers, type Next, type Wait } from '../../shared/model/schedule';
@@ -24,7 +25,13 @@ export type NotTried =
   | { kind: 'cancelled'; reason: CancelReason }
   | { kind: 'dead'; reason: DeadReason }
   /** goes to a tier without an attempt */
-  | { kind: 'diverted'; reason: DivertReason; wait: Wait };
+  | {
+      kind: 'diverted';
+      reason: DivertReason;
+      wait: Wait;
+      /** requests that were not sent, each with its error */
+      urls?: UrlAttempt[];
+    };
 
 export interface Timing {
   nowMs: number;
@@ -152,7 +159,13 @@ export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'divert
   return { kind: 'diverted', reason: 'handed_over', wait: { kind: 'wait', tierMs, nextAttemptAt: nowMs + tierMs } };
 }
 
-const ROUND = { lane_full: 'nearest', rate_limited: 'nearest', circuit_open: 'down', retry_after: 'up' } as const;
+const ROUND = {
+  lane_full: 'nearest',
+  rate_limited: 'nearest',
+  circuit_open: 'down',
+  retry_after: 'up',
+  token: 'down',
+} as const;
 
 /**
  * Diverts a delivery that no lane accepts to a tier, by the lane that would accept it first, or to the dead letters if

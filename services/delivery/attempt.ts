@@ -70,6 +70,8 @@ export class Attempt implements RequestOwner {
   /** requests that were offered to a lane, ended or not */
   readonly #requests: UrlRequest[] = [];
   readonly #urls: UrlAttempt[] = [];
+  /** requests that were not sent, each with the error that prevented it */
+  readonly #withheld: UrlAttempt[] = [];
   readonly #rejected: string[] = [];
   /** why URLs were left out: the refusal of the lane, or undefined if a request may no longer be sent */
   readonly #leftOut: (Refusal | undefined)[] = [];
@@ -123,6 +125,12 @@ export class Attempt implements RequestOwner {
     const timing = this.#timing();
     const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
+    const withheld = !result.ok && !inHand.delivery.test && result.withheld;
+    if (withheld) {
+      this.#withheld.push(judged.attempt);
+      this.leftOut(withheld, endpoint);
+      return judged.signal;
+    }
     responded(inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
@@ -142,6 +150,13 @@ export class Attempt implements RequestOwner {
   }
 
   #offer(endpoint: Endpoint): void {
+    const credentials = endpoint.auth?.credentials;
+    const held = credentials && !this.inHand.delivery.test && this.context.sender.held?.(credentials);
+    if (held) {
+      this.#pending++;
+      this.leftOut(held, endpoint);
+      return;
+    }
     const request = new UrlRequest(this.context, this, endpoint, this.context.lanes.of(endpoint));
     this.#requests.push(request);
     this.#pending++;
@@ -182,7 +197,9 @@ export class Attempt implements RequestOwner {
   /** Diverts the delivery to a tier if lanes refused every URL that was left out. */
   #untried(timing: Timing): NotTried | undefined {
     const refusals = this.#leftOut.filter((refusal) => refusal !== undefined);
-    return refusals.length < this.#leftOut.length ? undefined : divert(this.inHand.delivery, refusals, timing);
+    if (refusals.length < this.#leftOut.length) return undefined;
+    const decision = divert(this.inHand.delivery, refusals, timing);
+    return decision.kind === 'diverted' && this.#withheld.length > 0 ? { ...decision, urls: this.#withheld } : decision;
   }
 
   #reportLate(attempt: UrlAttempt, nowMs: number): void {
@@ -193,7 +210,7 @@ export class Attempt implements RequestOwner {
 
   #result(): AttemptResult {
     return {
-      urls: this.#urls,
+      urls: this.#withheld.length > 0 ? [...this.#urls, ...this.#withheld] : this.#urls,
       rejected: this.#rejected,
       skipped: this.#leftOut.length > 0,
       durationMs: this.#elapsedMs(),

@@ -2,10 +2,13 @@ import { type ConfigView } from '../../shared/config/types';
 import { type Encryptor } from '../../shared/config/encryption';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
+import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth';
+import { prepareSignatures, type PreparedSignatures } from '../../shared/model/custom-signatures';
 import { type RetryPlan } from '../../shared/model/retry-plan';
 import { prepareSecrets, type PreparedSecrets, type SigningSecrets } from '../../shared/model/sign';
 import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/model/webhook-request';
 import { type Log } from '../../shared/telemetry/log';
+import { prepareAuth, type PreparedAuth } from './endpoint-auth';
 import { secretTexts } from './http/judge-response';
 
 /**
@@ -35,8 +38,10 @@ export interface Endpoint {
   origin: string;
   /** including the query */
   path: string;
-  /** alternating names and values */
+  /** alternating names and values, including the headers of the authentication */
   staticHeaders: string[];
+  /** absent: neither a client certificate, nor authorities, nor an authentication beyond its headers */
+  auth?: Pick<PreparedAuth, 'credentials' | 'bodyStart' | 'tls'>;
   /** texts to mask in its responses (`judge-response.ts`) */
   secrets: readonly string[];
   /** why it can never be sent to */
@@ -49,6 +54,8 @@ export interface OpenDestination {
   endpoints: Endpoint[];
   secrets: PreparedSecrets | undefined;
   plan?: RetryPlan;
+  /** absent: as of every destination */
+  signatures?: PreparedSignatures;
 }
 
 /** The same object until the destination changes. */
@@ -102,6 +109,7 @@ export class Destinations {
       destinationVersion: version,
     }));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
+    const signature = destination.signature && mapSignature(destination.signature, open);
     if (why === undefined) {
       this.#reportIgnored(destination);
       return {
@@ -110,6 +118,7 @@ export class Destinations {
         destination: {
           ...{ enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
           ...(destination.retry && { plan: destination.retry }),
+          ...(signature && { signatures: prepareSignatures(signature, secrets) }),
         },
       };
     }
@@ -153,8 +162,15 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
   if (bad) return { ...base, problem: `header ${bad.name}: ${bad.problem}` };
   const { origin, pathname, search } = checked.url;
   const path = pathname + search;
-  const staticHeaders = Object.entries(headers).flat();
-  return { ...base, origin, path, staticHeaders, secrets: secretTexts(path, staticHeaders) };
+  const { headers: authHeaders, secrets: others, ...auth } = prepareAuth(openAuth(webhook, open), owner);
+  const staticHeaders = [...Object.entries(headers).flat(), ...authHeaders];
+  const secrets = secretTexts(path, staticHeaders, others);
+  const isPlain = Object.keys(auth).length === 0;
+  return { ...base, origin, path, staticHeaders, secrets, ...(!isPlain && { auth }) };
+}
+
+function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
+  return { auth: auth && mapAuth(auth, open), tls: tls && mapTls(tls, open) };
 }
 
 function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {

@@ -131,7 +131,7 @@ function retryRecords(inHand: DeliveryInHand, disposition: Ended<'retried'>, now
 /** Writes an event only if the reason is new, since a long wait has many hops. */
 function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
   const { delivery } = inHand;
-  const { reason, wait } = disposition;
+  const { reason, wait, urls } = disposition;
   const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after' || reason === 'backoff') {
     delete waiting.notBefore;
@@ -140,8 +140,8 @@ function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, n
   if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason) {
-    const nextAttemptAt = isoTime(wait.nextAttemptAt);
-    records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n: delivery.attempt, reason, nextAttemptAt }));
+    const [n, nextAttemptAt] = [delivery.attempt, isoTime(wait.nextAttemptAt)];
+    records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }));
   }
   return records;
 }

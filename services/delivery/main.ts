@@ -16,6 +16,7 @@ import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
 import { circuitRecord } from './disposition';
 import { Sender } from './http/client';
+import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations } from './destinations';
 import { StallClock } from './clock';
 import { circuitTurned } from './telemetry';
@@ -66,7 +67,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
     config,
     destinations: new Destinations(config, encryptor, log),
     lanes,
-    sender,
+    sender: new AuthorizingSender(sender, log),
     producer,
     divertProducer,
     tiersMs,

@@ -18,7 +18,7 @@ const requests = metrics.histogram(
       'http.request.method': '`POST`',
       'http.response.status_code': 'absent without a response',
       'error.type':
-        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, `forbidden_address`, `invalid_url`',
+        'absent for a 2xx; otherwise the status, `timeout`, `dns`, `connection`, `tls`, `token`, `forbidden_address`, `invalid_url`',
     },
   },
   LATENCY_BOUNDS,
@@ -42,6 +42,11 @@ const handshakes = metrics.counter({
   name: 'waypost.tls.handshakes',
   help: 'TLS connections that were opened. A kept connection needs none; `true`: it continued an earlier session.',
   labels: { resumed: '`true`, `false`' },
+});
+const tokens = metrics.counter({
+  name: 'waypost.tokens.requests',
+  help: 'Requests for OAuth2 tokens of endpoints.',
+  labels: { outcome: '`obtained`, `failed`' },
 });
 const turns = metrics.counter({
   name: 'waypost.circuit.transitions',
@@ -89,6 +94,7 @@ export const deliveryMetrics = {
       help: 'Requests sent again over a new connection, because a kept one broke before a response.',
     })
     .of(),
+  tokens: { obtained: tokens.of({ outcome: 'obtained' }), failed: tokens.of({ outcome: 'failed' }) },
   opened: turns.of({ state: 'open' }),
   closed: turns.of({ state: 'closed' }),
 };

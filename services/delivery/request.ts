@@ -8,8 +8,10 @@ import { type NotTried } from './admission';
 import { type Clock } from './clock';
 import { type OpenDestination, type Endpoint } from './destinations';
 import { type SendRequest, type SendResult } from './http/exchange';
+import { withBodyStart } from './endpoint-auth';
 import { type Lane } from './lanes/lane';
 import { type Job, type Refusal, type Signal } from './lanes/types';
+import { type ClientCredentials } from './tokens/credentials';
 
 /** A URL that may be sent to now, as the configuration says now. */
 export interface Permit {
@@ -40,7 +42,11 @@ export interface RequestOwner {
 
 /** State that all requests of a process share. */
 export interface RequestContext {
-  sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
+  sender: {
+    send(request: SendRequest, done: (result: SendResult) => void): void;
+    /** Returns why a request with these credentials would not be sent now. */
+    held?(credentials: ClientCredentials): Refusal | undefined;
+  };
   lanes: { now(): number };
   time: Pick<Clock, 'wallMs'>;
 }
@@ -125,6 +131,8 @@ export class UrlRequest implements Job {
   }
 }
 
+const NO_AUTH: NonNullable<Endpoint['auth']> = {};
+
 /** Builds and signs the request. The signature of a request that waited after this would be stale. */
 function buildRequest(input: {
   delivery: Delivery;
@@ -134,10 +142,16 @@ function buildRequest(input: {
   nowMs: number;
   traceparent: string;
 }): SendRequest {
-  const { delivery, body, destination, endpoint, nowMs, traceparent } = input;
+  const { delivery, destination, endpoint, nowMs, traceparent } = input;
+  const { secrets, signatures } = destination;
+  const { bodyStart, tls, credentials } = endpoint.auth ?? NO_AUTH;
+  const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
-  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets: destination.secrets, nowMs });
+  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets, signatures, nowMs });
   addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
-  const request = { origin: endpoint.origin, path: endpoint.path, headers, body };
-  return endpoint.timeoutMs === undefined ? request : { ...request, timeoutMs: endpoint.timeoutMs };
+  const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
+  if (endpoint.timeoutMs !== undefined) request.timeoutMs = endpoint.timeoutMs;
+  if (tls) request.tls = tls;
+  if (credentials) request.credentials = credentials;
+  return request;
 }

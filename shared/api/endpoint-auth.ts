@@ -86,7 +86,7 @@ function text(check: Check, description: string) {
 
 const MAX_NAME_CHARACTERS = 200;
 const checkName = within(MAX_NAME_CHARACTERS, checkHeaderName);
-/** A destination may send a signature of its own as X-Signature, in place of Waypost's. */
+/** A custom signature may replace X-Signature. */
 const checkSignatureName: Check = (value) => (value.toLowerCase() === 'x-signature' ? undefined : checkName(value));
 
 const credential = within(MAX_CREDENTIAL_CHARACTERS, visible);

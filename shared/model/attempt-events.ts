@@ -7,8 +7,10 @@ import { type MessageType } from './message';
  * `reasons.ts`; an event of another version of Waypost may have an unknown one.
  */
 
-export type UrlErrorCode = 'timeout' | 'dns' | 'connection' | 'tls' | 'forbidden_address' | 'invalid_url' | 'status';
-export type Phase = 'dns' | 'connect' | 'tls' | 'headers' | 'body';
+export type UrlErrorCode =
+  'timeout' | 'dns' | 'connection' | 'tls' | 'token' | 'forbidden_address' | 'invalid_url' | 'status';
+/** `token`: the request for an OAuth2 token */
+export type Phase = 'token' | 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
 /** The classification of a response at one URL, or of its absence. */
@@ -92,6 +94,8 @@ export interface WaitingEvent extends About {
   /** of `WAIT_REASONS`, or unknown */
   reason: string;
   nextAttemptAt: string;
+  /** requests that were not sent, each with its error; absent: none was tried */
+  urls?: UrlAttempt[] | undefined;
   /** the replay that sent it again, if it covers several deliveries */
   job?: string;
 }

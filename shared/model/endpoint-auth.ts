@@ -1,5 +1,5 @@
 /**
- * How Waypost proves to an endpoint who calls: the authentication and the TLS settings of a URL, and the signatures of a
+ * Describes the authentication and the TLS settings of a URL, and the signatures of a
  * destination. `config` stores the secrets among them encrypted. Pure.
  */
 
@@ -16,7 +16,7 @@ export type Auth<S> =
   | { type: 'pagerduty'; routingKey: S };
 
 /** The client credentials grant (RFC 6749 section 4.4). */
-interface OAuth2<S> {
+export interface OAuth2<S> {
   type: 'oauth2';
   tokenUrl: S;
   /** scheme, host and port of `tokenUrl` */
@@ -27,7 +27,7 @@ interface OAuth2<S> {
   audience?: string;
   /** further form fields of the token request */
   params?: Record<string, S>;
-  /** where the client's credentials are; absent: `basic` */
+  /** place of the client's credentials; absent: `basic` */
   clientAuth?: ClientAuth;
 }
 
@@ -85,7 +85,7 @@ export const SIGNATURE_ALGORITHMS = ['sha1', 'sha256', 'sha512'] as const;
 export const SIGNATURE_ENCODINGS = ['hex', 'base64'] as const;
 
 /** An HMAC of the body by the shared secret, in the form that a receiver checks. */
-interface CustomSignature {
+export interface CustomSignature {
   header: string;
   algorithm: (typeof SIGNATURE_ALGORITHMS)[number];
   encoding: (typeof SIGNATURE_ENCODINGS)[number];

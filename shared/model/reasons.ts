@@ -51,8 +51,11 @@ export function findsStatus(filter: DeliveryStatus, status: DeliveryStatus): boo
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
 
-/** Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`. */
-const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after'] as const;
+/**
+ * Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`, and its
+ * token endpoint.
+ */
+const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'token'] as const;
 /** Waits after a failed attempt. */
 export const RETRY_REASONS = ['backoff', 'retry_after'] as const;
 /** Waits without an attempt. */

@@ -1,4 +1,5 @@
-import { hash } from 'node:crypto';
+import { customSignature, ed25519Signatures, type PreparedSignatures } from './custom-signatures';
+import { HmacKey } from './hmac-key';
 
 /**
  * Signs requests, so that receivers can verify their origin: `X-Signature`, as receivers of this product expect it, and
@@ -71,71 +72,56 @@ export interface ToSign {
   body: Buffer;
   /** absent: the destination has no secret */
   secrets?: PreparedSecrets | undefined;
+  /** absent: X-Signature, and no others */
+  signatures?: PreparedSignatures | undefined;
   /** ms since 1970: selects the phase of a rotation */
   nowMs: number;
 }
 
 /** Returns the headers as a flat list of alternating names and values, which undici takes without a copy. */
-export function signHeaders({ id, timestampS, body, secrets, nowMs }: ToSign): string[] {
+export function signHeaders(toSign: ToSign): string[] {
+  const { id, timestampS, body, secrets, signatures, nowMs } = toSign;
   const timestamp = String(timestampS);
   const headers = ['webhook-id', id, 'webhook-timestamp', timestamp];
+  if (signatures !== undefined) return addSignatures(headers, toSign, signatures);
   if (secrets === undefined) return headers;
 
-  const { current, previous, overlapUntil, switchAt } = secrets;
-  const legacy = previous !== undefined && nowMs < switchAt ? previous : current;
-  headers.push('X-Signature', legacy.sha1.sign('', body, 'hex'));
-
-  const signed = `${id}.${timestamp}.`;
-  let signatures = standardSignature(current, signed, body);
-  if (previous !== undefined && nowMs < overlapUntil) signatures += ` ${standardSignature(previous, signed, body)}`;
-  headers.push('webhook-signature', signatures);
+  headers.push('X-Signature', xSignature(secrets, body, nowMs));
+  headers.push('webhook-signature', standardSignatures(secrets, `${id}.${timestamp}.`, { body, nowMs }));
   return headers;
+}
+
+/** Adds the signatures of a destination with settings of its own. @param headers changed in place */
+function addSignatures(headers: string[], toSign: ToSign, signatures: PreparedSignatures): string[] {
+  const { id, timestampS, body, secrets, nowMs } = toSign;
+  const { custom, ed25519 } = signatures;
+  const signed = `${id}.${String(timestampS)}.`;
+  if (secrets && signatures.xSignature) headers.push('X-Signature', xSignature(secrets, body, nowMs));
+  if (secrets && custom) headers.push(custom.settings.header, customSignature(custom, body, nowMs < secrets.switchAt));
+  const standard = [
+    ...(secrets ? [standardSignatures(secrets, signed, { body, nowMs })] : []),
+    ...(ed25519 ? ed25519Signatures(ed25519, { signed, body, nowMs }) : []),
+  ];
+  if (standard.length > 0) headers.push('webhook-signature', standard.join(' '));
+  return headers;
+}
+
+function xSignature({ current, previous, switchAt }: PreparedSecrets, body: Buffer, nowMs: number): string {
+  const keys = previous !== undefined && nowMs < switchAt ? previous : current;
+  return keys.sha1.sign('', body, 'hex');
+}
+
+function standardSignatures(
+  { current, previous, overlapUntil }: PreparedSecrets,
+  signed: string,
+  { body, nowMs }: { body: Buffer; nowMs: number },
+): string {
+  const first = standardSignature(current, signed, body);
+  return previous !== undefined && nowMs < overlapUntil
+    ? `${first} ${standardSignature(previous, signed, body)}`
+    : first;
 }
 
 function standardSignature(keys: Keys, signed: string, body: Buffer): string {
   return `v1,${keys.sha256.sign(signed, body, 'base64')}`;
-}
-
-type Algorithm = 'sha1' | 'sha256';
-
-const BLOCK_BYTES = 64;
-const DIGEST_BYTES: Record<Algorithm, number> = { sha1: 20, sha256: 32 };
-
-/** The buffer for the text to hash. Only one signature is computed at a time. */
-let scratch = Buffer.allocUnsafeSlow(16 * 1024);
-
-/**
- * Computes an HMAC (RFC 2104) from one-shot hashes: the result of `crypto.createHmac` at half its cost, since
- * `createHmac` makes a native object for each signature, which the garbage collector must find and free again. The key
- * is kept out of reach of inspection.
- */
-export class HmacKey {
-  /** the key's inner and outer block, then room for the inner digest */
-  readonly #inner: Buffer;
-  readonly #outer: Buffer;
-
-  constructor(
-    private readonly algorithm: Algorithm,
-    key: Buffer,
-  ) {
-    const short = key.length > BLOCK_BYTES ? Buffer.from(hash(algorithm, key, 'hex'), 'hex') : key;
-    this.#inner = Buffer.alloc(BLOCK_BYTES, 0x36);
-    this.#outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES[algorithm], 0x5c);
-    for (const [i, byte] of short.entries()) {
-      this.#inner[i] = byte ^ 0x36;
-      this.#outer[i] = byte ^ 0x5c;
-    }
-  }
-
-  /** @param head ASCII, before the body */
-  sign(head: string, body: Buffer, encoding: 'hex' | 'base64'): string {
-    const start = BLOCK_BYTES + head.length;
-    const end = start + body.length;
-    if (end > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * end);
-    scratch.set(this.#inner, 0);
-    if (head.length > 0) scratch.write(head, BLOCK_BYTES, 'latin1');
-    scratch.set(body, start);
-    this.#outer.write(hash(this.algorithm, scratch.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1');
-    return hash(this.algorithm, this.#outer, encoding);
-  }
 }

@@ -2,7 +2,7 @@ import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
 import { cutEventName, type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
 import { hash } from 'node:crypto';
-import { addTry, settledStatus, type Try } from './tries';
+import { addTry, addWithheld, settledStatus, type Try } from './tries';
 
 /**
  * Converts a user id to its stored form. Pure.
@@ -82,7 +82,7 @@ export interface DeliveryRow {
 
 export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
   const row = before ?? firstRow(event);
-  const tries = event.kind === 'attempt' ? addTry(row.tries, event) : row.tries;
+  const tries = triesAfter(row.tries, event);
   if (isDelivered(row.status)) return tries === row.tries ? row : { ...row, tries, status: settledStatus(tries) };
   if (isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
   const status = statusOf(event, tries);
@@ -101,6 +101,11 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     record: `${topic}/${String(partition)}/${String(offset)}`,
     tries,
   };
+}
+
+function triesAfter(tries: Try[], event: DeliveryEvent): Try[] {
+  if (event.kind === 'attempt') return addTry(tries, event);
+  return event.kind === 'waiting' ? addWithheld(tries, event) : tries;
 }
 
 /** The row before any of its events, older than all of them. */

@@ -1,4 +1,10 @@
-import { type AttemptEvent, type Outcome, type UrlAttempt, type UrlError } from '../../../shared/model/attempt-events';
+import {
+  type AttemptEvent,
+  type Outcome,
+  type UrlAttempt,
+  type UrlError,
+  type WaitingEvent,
+} from '../../../shared/model/attempt-events';
 
 /** The attempts in the row of a delivery. Pure. */
 
@@ -35,6 +41,17 @@ export function addTry(tries: Try[], event: AttemptEvent): Try[] {
     urls: [...target.urls, ...urls],
   };
   return tries.map((each) => (each === target ? merged : each));
+}
+
+/**
+ * Adds the requests that were not sent, for example without an OAuth2 token, so that the row shows why the delivery waits.
+ * They carry the number of the attempt that is still to come, and do not count as one.
+ */
+export function addWithheld(tries: Try[], { n, replay, at, urls }: WaitingEvent): Try[] {
+  if (!urls) return tries;
+  if (tries.some((each) => each.at === at && each.replay === replay)) return tries;
+  const durationMs = Math.max(...urls.map((url) => url.durationMs));
+  return bounded([...tries, { n: n + 1, replay, at, durationMs, outcome: 'retry', urls }]);
 }
 
 function bounded(tries: Try[]): Try[] {

@@ -37,7 +37,7 @@ export class Sender {
   readonly #byTimeout = new Map<number, Chain<Exchange>>();
   readonly #sweep: NodeJS.Timeout;
   readonly #owner: ExchangeOwner = {
-    take: (exchange) => this.connections.take(exchange.request.origin, exchange),
+    take: (exchange) => this.connections.take(exchange.request, exchange),
     resend: (exchange) => this.#resend(exchange),
     ended: (exchange, result, complete) => this.#ended(exchange, result, complete),
   };
@@ -92,7 +92,7 @@ export class Sender {
 
   #resend(exchange: Exchange): void {
     this.connections.drop(exchange.connection);
-    exchange.connection = this.connections.open(exchange.request.origin, exchange);
+    exchange.connection = this.connections.open(exchange.request, exchange);
     this.#dispatch(exchange);
   }
 

@@ -1,5 +1,6 @@
 import { Client } from 'undici';
 import { Chain, type Link } from '../../../shared/service/chain';
+import { type ClientTls } from './client-tls';
 import { type Connect, type Waiting } from './guarded-connector';
 
 /**
@@ -28,9 +29,19 @@ export interface Connection extends Link<Connection> {
   waiting: Waiting | undefined;
 }
 
-/** The connections to one origin. */
+/** The target of a connection. Two with different client certificates or authorities share none. */
+export interface Target {
+  readonly origin: string;
+  readonly tls?: ClientTls;
+}
+
+function keyOf({ origin, tls }: Target): string {
+  return tls ? `${origin} ${tls.id}` : origin;
+}
+
+/** The connections to one target. */
 interface Origin {
-  readonly name: string;
+  readonly key: string;
   /** idle ones; most recently used last, and taken first */
   readonly free: Connection[];
   /** idle or not */
@@ -57,21 +68,22 @@ export class Connections {
     return this.#all.size - this.#idle.size;
   }
 
-  /** Returns an idle connection to the origin, or a new one. */
-  take(originName: string, waiting: Waiting): Connection {
-    const connection = this.#origins.get(originName)?.free.pop();
-    if (!connection) return this.open(originName, waiting);
+  /** Returns an idle connection to the target, or a new one. */
+  take(target: Target, waiting: Waiting): Connection {
+    const connection = this.#origins.get(keyOf(target))?.free.pop();
+    if (!connection) return this.open(target, waiting);
     this.#idle.delete(connection);
     connection.waiting = waiting;
     return connection;
   }
 
   /** Returns a new connection, which has no socket yet. */
-  open(originName: string, waiting: Waiting): Connection {
+  open(target: Target, waiting: Waiting): Connection {
     if (this.#all.size >= this.most && this.#idle.first) this.drop(this.#idle.first);
-    const origin = this.#origin(originName);
-    const client = new Client(originName, {
-      connect: (target, done) => this.connect(target, done, connection.waiting),
+    const { tls } = target;
+    const origin = this.#origin(keyOf(target));
+    const client = new Client(target.origin, {
+      connect: (address, done) => this.connect(address, done, connection.waiting, tls),
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_IDLE_MS,
@@ -99,7 +111,7 @@ export class Connections {
     connection.waiting = undefined;
     const { origin } = connection;
     if (this.#idle.delete(connection)) origin.free.splice(origin.free.indexOf(connection), 1);
-    if (--origin.count === 0) this.#origins.delete(origin.name);
+    if (--origin.count === 0) this.#origins.delete(origin.key);
     void connection.client.destroy(DROPPED);
   }
 
@@ -109,9 +121,9 @@ export class Connections {
     await Promise.all(all.map(({ client }) => client.destroy(DROPPED)));
   }
 
-  #origin(name: string): Origin {
-    let origin = this.#origins.get(name);
-    if (!origin) this.#origins.set(name, (origin = { name, free: [], count: 0 }));
+  #origin(key: string): Origin {
+    let origin = this.#origins.get(key);
+    if (!origin) this.#origins.set(key, (origin = { key, free: [], count: 0 }));
     return origin;
   }
 }

@@ -5,8 +5,11 @@ import { type Phase, type Phases, type UrlError } from '../../../shared/model/at
 import { type Link } from '../../../shared/service/chain';
 import { type StallClock } from '../clock';
 import { type Connection } from './connections';
-import { ForbiddenAddressError, type Waiting } from './guarded-connector';
-import { DnsError } from './resolver';
+import { codeOf, describeError, isBroken, isClosed } from './describe-error';
+import { type Waiting } from './guarded-connector';
+import { type ClientTls, closedCause, tlsCause } from './client-tls';
+import { type ClientCredentials } from '../tokens/credentials';
+import { type Refusal } from '../lanes/types';
 
 /**
  * One POST and its response: collects the response, measures its phases, and classifies the error of a failed one.
@@ -27,6 +30,10 @@ export interface SendRequest {
   body: Buffer;
   /** absent: the sender's */
   timeoutMs?: number;
+  /** the client certificate and the trusted authorities; absent: no certificate, and the authorities of Node */
+  tls?: ClientTls;
+  /** its OAuth2 token is added (tokens/authorizing-sender.ts) */
+  credentials?: ClientCredentials;
 }
 
 export interface EndpointResponse {
@@ -41,10 +48,17 @@ export interface EndpointResponse {
 export type SendResult = (
   | { ok: true; response: EndpointResponse }
   /**
-   * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint
+   * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint;
+   * `withheld`: nothing was sent, and no attempt is spent
    */
-  | { ok: false; error: UrlError; stoodStill?: boolean }
-) & { durationMs: number; phases?: Phases; resent?: true };
+  | { ok: false; error: UrlError; stoodStill?: boolean; withheld?: Refusal }
+) & {
+  durationMs: number;
+  phases?: Phases;
+  resent?: true;
+  /** secrets of this request alone, to be masked in the response */
+  masked?: readonly string[];
+};
 
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
@@ -156,7 +170,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   fail(error: unknown): void {
     if (this.#ended) return;
     if (!this.#isStale(error)) {
-      this.#failed(describe(error, this.phase));
+      this.#failed(describeError(error, this.phase, this.#hint(error)));
       return;
     }
     this.#resent = true;
@@ -174,7 +188,18 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
   /** Returns whether a kept connection broke under the request, and the endpoint has not begun to respond. */
   #isStale(error: unknown): boolean {
-    return !this.#resent && !this.#responding && this.socket === undefined && BROKEN.test(codeOf(error));
+    return !this.#resent && !this.#responding && this.socket === undefined && isBroken(error);
+  }
+
+  /** Returns the cause of an error of TLS in words, as far as it can be known. */
+  #hint(error: unknown): string | undefined {
+    const { tls, origin } = this.request;
+    const code = codeOf(error);
+    const known = tlsCause(code);
+    if (known !== undefined) return tls?.expired(Date.now()) ?? known;
+    const wasClosed = !this.#responding && this.socket !== undefined && isClosed(code);
+    const isSecured = this.#phase === 'tls' || this.#phase === 'headers';
+    return wasClosed && isSecured && origin.startsWith('https:') ? closedCause(tls, Date.now()) : undefined;
   }
 
   #responded(truncated: boolean): void {
@@ -201,28 +226,4 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     if (this.#resent) result.resent = true;
     this.owner.ended(this, result, complete);
   }
-}
-
-/** Codes of an error of the connection itself: of the system, of undici when the other side closes, or of TLS. */
-const BROKEN = /^(E[A-Z]+|UND_ERR_SOCKET|ERR_SSL_\w+)$/;
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
-}
-
-/** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
-function describe(error: unknown, phase: Phase): UrlError {
-  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
-  // The resolver gives up shortly before the deadline or together with it. Both have the same cause and get the same
-  // code.
-  if (error instanceof DnsError) {
-    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
-  }
-  const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
-  if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
-    return { code: 'tls', phase: 'tls', message: `the connection could not be secured (${code})` };
-  }
-  const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
-  return { code: 'connection', phase, message: `the connection ${when} (${code})` };
 }

@@ -1,8 +1,9 @@
 import { type LookupFunction, type Socket } from 'node:net';
-import { type TLSSocket } from 'node:tls';
+import { type SecureContext, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
+import { type ClientTls } from './client-tls';
 import { type NameResolver } from './resolver';
 import { TlsSessions } from './tls-sessions';
 
@@ -28,11 +29,16 @@ export interface Waiting {
 
 export type AddressGuard = (address: string) => string | undefined;
 
-/** undici's connector. @param waiting the request that the socket is for */
+/**
+ * undici's connector.
+ * @param waiting the request that the socket is for
+ * @param tls the client certificate and the authorities, in place of Node's
+ */
 export type Connect = (
   target: buildConnector.Options,
   done: buildConnector.Callback,
   waiting: Waiting | undefined,
+  tls?: ClientTls,
 ) => void;
 
 export interface ConnectorOptions {
@@ -56,7 +62,7 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
   };
   const connectAnew = buildConnector(shared);
 
-  return (target, done, waiting) => {
+  return (target, done, waiting, tls) => {
     const literal = literalAddress(target.hostname);
     const reason = literal === undefined ? undefined : guard(literal);
     if (reason) {
@@ -64,9 +70,18 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
       return;
     }
     const isSecure = target.protocol === 'https:';
-    const server = `${target.hostname}:${target.port}`;
+    // A session belongs to the certificates that it began with.
+    const server = `${target.hostname}:${target.port}${tls ? ` ${tls.id}` : ''}`;
     const session = isSecure ? sessions.get(server) : undefined;
-    const connect = session ? buildConnector({ ...shared, session }) : connectAnew;
+    const { context: own, error: refusal } = tls ? contextOf(tls) : NODES_OWN;
+    if (refusal) {
+      done(refusal, null);
+      return;
+    }
+    const connect =
+      session || own
+        ? buildConnector({ ...shared, ...(session && { session }), ...(own && { secureContext: own }) })
+        : connectAnew;
     // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
@@ -88,6 +103,17 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
     if (waiting) follow(socket, waiting, { named: literal === undefined, secure: isSecure });
   };
 }
+
+/** Returns the error of OpenSSL as a value: it concerns this URL alone. */
+function contextOf(tls: ClientTls): { context?: SecureContext; error?: Error } {
+  try {
+    return { context: tls.context };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}
+
+const NODES_OWN: ReturnType<typeof contextOf> = {};
 
 /** Resolves by our own resolver. One forbidden address among several rejects the name: the others may be a decoy. */
 function vettedLookup(names: NameResolver, guard: AddressGuard): LookupFunction {

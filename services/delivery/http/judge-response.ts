@@ -54,7 +54,9 @@ export function judgeResponse(
   const { response } = result;
   const { status } = response;
   const classification = classifyStatus(status, endpoint.retriedStatuses);
-  const stored = kept(response, endpoint.secrets, context.keep);
+  const { masked } = result;
+  const secrets = masked ? [...masked.flatMap(formsOf), ...endpoint.secrets] : endpoint.secrets;
+  const stored = kept(response, secrets, context.keep);
   const attempt: UrlAttempt = { ...asSent, outcome: classification, status, response: stored };
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: `the response status was ${String(status)}` };
@@ -131,13 +133,12 @@ const TOKEN_LENGTH = 12;
 
 /**
  * Returns the texts to mask in responses to requests with this path (including its query) and these static headers
- * (alternating names and values), longest first.
+ * (alternating names and values), and these other secrets, longest first.
  */
-export function secretTexts(path: string, staticHeaders: readonly string[]): string[] {
+export function secretTexts(path: string, staticHeaders: readonly string[], others: readonly string[] = []): string[] {
   const found = new Set<string>();
   const add = (text: string) => {
-    for (const form of [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')])
-      if (form.length >= LEAST_LENGTH) found.add(form);
+    for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
   };
   const { pathname, searchParams } = new URL(path, 'http://host');
   if (path.length > 1) add(path);
@@ -145,7 +146,13 @@ export function secretTexts(path: string, staticHeaders: readonly string[]): str
   for (const part of pathname.split('/')) if (part.length >= TOKEN_LENGTH) add(part);
   for (const value of searchParams.values()) add(value);
   for (let i = 1; i < staticHeaders.length; i += 2) for (const text of credentialsIn(staticHeaders[i] ?? '')) add(text);
+  for (const text of others) add(text);
   return [...found].sort((a, b) => b.length - a.length);
+}
+
+/** Returns the spellings of a secret in which a response may repeat it. */
+function formsOf(text: string): string[] {
+  return [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
 }
 
 /** Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and password of `Basic`. */

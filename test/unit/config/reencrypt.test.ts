@@ -12,6 +12,7 @@ import { openConfig } from '../../../shared/config/reader';
 import { reencryptConfig } from '../../../shared/config/reencrypt';
 import { openWriter } from '../../../shared/config/writer';
 import { type Destination, type Source } from '../../../shared/model/config';
+import { type EndpointTls, type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 
 const AT = '2026-01-01T00:00:00.000Z';
@@ -31,9 +32,19 @@ const destination: Destination = {
     {
       ...{ id: 'whk_2', url: old.encrypt('https://b.example/in', 'dst_1'), origin: 'https://b.example' },
       headers: { 'X-Key': old.encrypt('planted-value', 'dst_1') },
+      auth: {
+        ...{ type: 'oauth2', tokenOrigin: 'https://c.example', clientId: 'shop' },
+        tokenUrl: old.encrypt('https://c.example/token', 'dst_1'),
+        clientSecret: old.encrypt('planted-client', 'dst_1'),
+        params: { resource: old.encrypt('planted-resource', 'dst_1') },
+      },
+      tls: { certificate: 'a certificate', key: old.encrypt('planted-key', 'dst_1') },
     },
   ],
   secrets: { current: old.encrypt('planted-secret', 'dst_1'), previous: old.encrypt('planted-before', 'dst_1') },
+  signature: {
+    ed25519: { current: { publicKey: 'whpk_', privateKey: old.encrypt('planted-private', 'dst_1'), createdAt: AT } },
+  },
 };
 
 async function open(memory: MemoryLog) {
@@ -59,13 +70,17 @@ it('reseal encrypts every text with the first key, so that the old key can be re
     entries: 3,
     unreadable: [],
   });
-  const { webhooks, secrets } = config.destination('dst_1')!.data;
+  const { webhooks, secrets, signature } = config.destination('dst_1')!.data;
+  const { auth, tls } = webhooks[1] as { auth: OAuth2<string>; tls: EndpointTls<string> };
   const sealed = [
     ...webhooks.flatMap(({ url, headers }) => [url, ...Object.values(headers)]),
     ...Object.values(secrets!),
+    ...[auth.tokenUrl, auth.clientSecret, ...Object.values(auth.params!), tls.key],
+    signature!.ed25519!.current.privateKey,
   ];
   expect(sealed.map((text) => only.decrypt(text as string, 'dst_1').text)).toEqual([
     ...['https://a.example/in', 'https://b.example/in', 'planted-value', 'planted-secret', 'planted-before'],
+    ...['https://c.example/token', 'planted-client', 'planted-resource', 'planted-key', 'planted-private'],
   ]);
   expect(config.source('src_1')!.data.writeKeys.map((key) => decryptWriteKey(key, 'src_1', only))).toEqual([
     ...['planted-new', 'planted-old'],
@@ -83,6 +98,7 @@ it('reseal keeps all other fields, and write keys still open their source', asyn
     ...destination,
     webhooks: [{ id: 'whk_1' }, {}],
     secrets: {},
+    signature: {},
   });
   expect(config.sourceByWriteKey('planted-new', 9_000)?.data.id).toBe('src_1');
   expect(config.sourceByWriteKey('planted-old', 4_999)?.data.id).toBe('src_1');

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { Destinations } from '../../../services/delivery/destinations';
+import { withBodyStart } from '../../../services/delivery/endpoint-auth';
 import { createEncryptor, type Encryptor } from '../../../shared/config/encryption';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Destination } from '../../../shared/model/config';
+import { type Auth, mapAuth, type OAuth2 } from '../../../shared/model/endpoint-auth';
 
 /** Destinations decrypted with the keys of this process, and others that it cannot decrypt. */
 
@@ -11,6 +13,11 @@ const ID = 'dst_1';
 const OURS = createEncryptor([randomBytes(32)]);
 const OTHERS = createEncryptor([randomBytes(32)]);
 const AT = '2026-01-01T00:00:00.000Z';
+
+const OAUTH2: OAuth2<string> = {
+  ...{ type: 'oauth2', tokenUrl: 'https://login.example/token', tokenOrigin: 'https://login.example' },
+  ...{ clientId: 'shop', clientSecret: 'client secret' },
+};
 
 type Change = { url?: Encryptor; header?: Encryptor; secret?: Encryptor; owner?: string; name?: string };
 
@@ -104,3 +111,54 @@ test.each(['Traceparent', 'webhook-later', 'X-Signature'])(
     ]);
   },
 );
+
+test.each<[string, Auth<string>, object]>([
+  [
+    'basic',
+    { type: 'basic', username: 'ann', password: 'pass' },
+    { staticHeaders: ['X-Team', 'a b', 'X-Other', 'c', 'authorization', 'Basic YW5uOnBhc3M='] },
+  ],
+  ['bearer', { type: 'bearer', token: 'tok' }, { staticHeaders: expect.arrayContaining(['Bearer tok']) }],
+  [
+    'header',
+    { type: 'header', name: 'X-Key', value: 'tok en' },
+    { staticHeaders: expect.arrayContaining(['X-Key', 'tok en']) },
+  ],
+  ['oauth2', OAUTH2, { auth: { credentials: { origin: 'https://login.example', path: '/token' } } }],
+  [
+    'pagerduty',
+    { type: 'pagerduty', routingKey: 'rout"ing' },
+    { auth: { bodyStart: Buffer.from('{"routing_key":"rout\\"ing"') } },
+  ],
+])('the authentication %s is compiled once, and its secrets are masked', (_, auth, expected) => {
+  const destination = aDestination({});
+  destination.webhooks[0]!.auth = mapAuth(auth, (secret) => OURS.encrypt(secret, ID));
+  const found = lookupOf(destination).lookup();
+  expect(found).toMatchObject({ kind: 'open', destination: { endpoints: [expected] } });
+  const [endpoint] = found.kind === 'open' ? found.destination.endpoints : [];
+  const secret = ['pass', 'Bearer tok', 'tok en', 'client secret', 'rout"ing'].some((text) =>
+    endpoint?.secrets.includes(text),
+  );
+  expect(secret).toBe(true);
+});
+
+test('a URL without authentication and TLS settings has no field for them', () => {
+  const found = lookupOf(aDestination({})).lookup();
+  expect(found).not.toMatchObject({ destination: { endpoints: [{ auth: expect.anything() }] } });
+});
+
+test('a destination whose OAuth2 secrets are encrypted for others is sealed as a whole', () => {
+  const destination = aDestination({});
+  destination.webhooks[0]!.auth = mapAuth(OAUTH2, (secret) => OTHERS.encrypt(secret, ID));
+  expect(lookupOf(destination).lookup().kind).toBe('sealed');
+});
+
+test.each([
+  ['{"a":1}', '{"routing_key":"k","a":1}'],
+  ['{}', '{"routing_key":"k"}'],
+  ['[1]', '[1]'],
+  ['text', 'text'],
+  ['', ''],
+])('the body %s with a routing key is %s', (body, expected) => {
+  expect(withBodyStart(Buffer.from(body), Buffer.from('{"routing_key":"k"')).toString()).toBe(expected);
+});

@@ -1,8 +1,11 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createPublicKey, generateKeyPairSync, verify as verifyKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { prepareSecrets, signHeaders, type SigningSecrets, HmacKey } from '../../../shared/model/sign';
+import { prepareSecrets, signHeaders, type SigningSecrets } from '../../../shared/model/sign';
+import { prepareSignatures } from '../../../shared/model/custom-signatures';
+import { type Ed25519KeyPair, type SignatureSettings } from '../../../shared/model/endpoint-auth';
+import { HmacKey } from '../../../shared/model/hmac-key';
 
 // The verifying library compares the timestamp with its own clock.
 const NOW_MS = Date.now();
@@ -149,5 +152,76 @@ describe('HmacKey', () => {
   test('does not print its key', () => {
     const printed = inspect(new HmacKey('sha1', Buffer.alloc(20, 'A')), { depth: 9, showHidden: true });
     expect(printed).not.toMatch(/65|41 41|119/);
+  });
+});
+
+describe('the signature settings of a destination', () => {
+  function signed(settings: SignatureSettings<string>, secrets?: SigningSecrets, nowMs = NOW_MS) {
+    const list = signHeaders({
+      ...{ id: 'dlv_1', timestampS: NOW_S, body: BODY, nowMs },
+      secrets: secrets && prepareSecrets(secrets),
+      signatures: prepareSignatures(settings, secrets),
+    });
+    return Object.fromEntries(list.flatMap((name, i) => (i % 2 === 0 ? [[name, list[i + 1]!] as const] : [])));
+  }
+  const hmac = (algorithm: string, secret: string, encoding: 'hex' | 'base64') =>
+    createHmac(algorithm, secret).update(BODY).digest(encoding);
+
+  test('without X-Signature, the headers of Standard Webhooks stay', () => {
+    const headers = signed({ xSignature: false }, { current: WHSEC });
+    expect(headers).not.toHaveProperty('X-Signature');
+    expect(() => verify(WHSEC, headers)).not.toThrow();
+  });
+
+  test.each([
+    ['X-Hub-Signature-256', 'sha256', 'hex', 'sha256='],
+    ['X-Hub-Signature', 'sha1', 'hex', 'sha1='],
+    ['X-Shopify-Hmac-Sha256', 'sha256', 'base64', undefined],
+    ['X-Signature-512', 'sha512', 'hex', undefined],
+  ] as const)('%s is the HMAC that receivers of this form compute', (header, algorithm, encoding, prefix) => {
+    const custom = { header, algorithm, encoding, ...(prefix !== undefined && { prefix }) };
+    for (const secret of ['a secret', 'x'.repeat(300)]) {
+      expect(signed({ custom }, { current: secret })[header]).toBe((prefix ?? '') + hmac(algorithm, secret, encoding));
+    }
+  });
+
+  test('a custom signature changes to the new secret at the same time as X-Signature', () => {
+    const custom = { header: 'X-Mine', algorithm: 'sha256', encoding: 'hex' } as const;
+    const secrets = { current: 'new secret', previous: 'old secret', overlapUntil: 2_000, switchAt: 1_000 };
+    expect(signed({ custom }, secrets, 999)['X-Mine']).toBe(hmac('sha256', 'old secret', 'hex'));
+    expect(signed({ custom }, secrets, 1_000)['X-Mine']).toBe(hmac('sha256', 'new secret', 'hex'));
+  });
+
+  function aPair(): Ed25519KeyPair<string> {
+    const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+    const [seed, publicKey] = [d, x].map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer];
+    const privateKey = `whsk_${Buffer.concat([seed, publicKey]).toString('base64')}`;
+    return { publicKey: `whpk_${publicKey.toString('base64')}`, privateKey, createdAt: '' };
+  }
+  /** Verifies by the published key alone, as the specification of Standard Webhooks describes it. */
+  function isValid(publicKey: string, signature: string): boolean {
+    const raw = Buffer.from(publicKey.slice('whpk_'.length), 'base64');
+    const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]);
+    const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
+    const content = Buffer.concat([Buffer.from(`dlv_1.${String(NOW_S)}.`), BODY]);
+    return verifyKey(null, content, key, Buffer.from(signature.slice('v1a,'.length), 'base64'));
+  }
+
+  test('an Ed25519 signature stands beside v1, and the published key verifies it', () => {
+    const pair = aPair();
+    const { 'webhook-signature': both = '' } = signed({ ed25519: { current: pair } }, { current: WHSEC });
+    const [v1, v1a] = both.split(' ') as [string, string];
+    expect([v1, v1a]).toEqual([expect.stringMatching(/^v1,/), expect.stringMatching(/^v1a,/)]);
+    expect([isValid(pair.publicKey, v1a), isValid(aPair().publicKey, v1a)]).toEqual([true, false]);
+    // Libraries that know only v1 skip the other signature.
+    expect(() => verify(WHSEC, signed({ ed25519: { current: pair } }, { current: WHSEC }))).not.toThrow();
+  });
+
+  test('without a shared secret, only Ed25519 signs; during a rotation both keys sign', () => {
+    const [current, previous] = [aPair(), aPair()];
+    const keys = { ed25519: { current, previous, overlapUntil: 1_000 } };
+    const during = signed(keys, undefined, 999)['webhook-signature']!.split(' ');
+    expect(during.map((each, i) => isValid([current, previous][i]!.publicKey, each))).toEqual([true, true]);
+    expect(signed(keys, undefined, 1_000)['webhook-signature']!.split(' ')).toHaveLength(1);
   });
 });

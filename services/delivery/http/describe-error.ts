@@ -1,0 +1,42 @@
+import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
+import { ForbiddenAddressError } from './guarded-connector';
+import { DnsError } from './resolver';
+
+/** Codes of an error of the connection itself: of the system, of undici when the other side closes, or of TLS. */
+const BROKEN = /^(E[A-Z]+|UND_ERR_SOCKET|ERR_SSL_\w+)$/;
+
+export function isBroken(error: unknown): boolean {
+  return BROKEN.test(codeOf(error));
+}
+
+const CLOSED = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
+
+/** Returns whether the other side has closed the connection. */
+export function isClosed(code: string): boolean {
+  return CLOSED.test(code);
+}
+
+export function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | null)?.code ?? (error instanceof Error ? error.name : 'unknown');
+}
+
+/** Classifies an error of the connection. Messages name host and cause, never path, query or header. */
+export function describeError(error: unknown, phase: Phase, hint: string | undefined): UrlError {
+  if (error instanceof ForbiddenAddressError) return { code: 'forbidden_address', message: error.message };
+  // The resolver gives up shortly before the deadline or together with it. Both have the same cause and get the same
+  // code.
+  if (error instanceof DnsError) {
+    return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
+  }
+  const code = codeOf(error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
+  if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {
+    return { code: 'tls', phase: 'tls', message: because(`the connection could not be secured (${code})`, hint) };
+  }
+  const when = phase === 'headers' || phase === 'body' ? 'was interrupted' : 'could not be opened';
+  return { code: 'connection', phase, message: because(`the connection ${when} (${code})`, hint) };
+}
+
+function because(message: string, cause: string | undefined): string {
+  return cause === undefined ? message : `${message}: ${cause}`;
+}

@@ -1,0 +1,170 @@
+import { messageOf } from '../../../shared/service/errors';
+import { logThrottle } from '../../../shared/service/load-limits';
+import { type Log } from '../../../shared/telemetry/log';
+import { type SendRequest, type SendResult } from '../http/exchange';
+import { type Refusal } from '../lanes/types';
+import { deliveryMetrics } from '../metrics';
+import { type HeldToken, TokenCache } from './token-cache';
+import { type ClientCredentials } from './credentials';
+import { readToken, type TokenAnswer, tokenRequest } from './token-request';
+
+/**
+ * Adds a bearer token to the requests whose URL authenticates by OAuth2, and passes all others on unchanged. There is one
+ * token for each credential in a process.
+ *
+ * Only webhooks with the same credential wait for a token, at most for the timeout of one request. Without a token nothing
+ * is sent: the result is `withheld`, which spends no attempt and says nothing about the endpoint. A 401 of the endpoint is
+ * followed by one more request with a new token.
+ */
+
+/** Entries of credentials that no webhook has used for this long are dropped. */
+const UNUSED_MS = 3_600_000;
+const LOG_EVERY_MS = 60_000;
+const LOGGED_CREDENTIALS = 1_000;
+
+interface Inner {
+  send(request: SendRequest, done: (result: SendResult) => void): void;
+}
+
+interface Entry {
+  cache: TokenCache;
+  waiting: Webhook[];
+  usedAt: number;
+  /** reason of the last failure */
+  why: string;
+}
+
+/** A webhook on its way, from `send` to `done`. */
+interface Webhook {
+  request: SendRequest;
+  credentials: ClientCredentials;
+  done: (result: SendResult) => void;
+  startedAt: number;
+  /** ms in which it waited for tokens */
+  tokenMs: number;
+  waitingSince: number;
+  /** the endpoint has refused a token */
+  isSecond: boolean;
+  /** tokens that were sent, to be masked */
+  tokens: string[];
+}
+
+export class AuthorizingSender {
+  readonly #entries = new Map<string, Entry>();
+  readonly #mayLog = logThrottle(LOG_EVERY_MS, LOGGED_CREDENTIALS);
+
+  constructor(
+    private readonly inner: Inner,
+    private readonly log: Log,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Calls `done` once, and never before it returns. */
+  send(request: SendRequest, done: (result: SendResult) => void): void {
+    const { credentials } = request;
+    if (!credentials) {
+      this.inner.send(request, done);
+      return;
+    }
+    const now = this.now();
+    const webhook = { request, credentials, done, startedAt: now, tokenMs: 0, waitingSince: now };
+    this.#authorize({ ...webhook, isSecond: false, tokens: [] });
+  }
+
+  /** Returns why a webhook with these credentials would not be sent now. */
+  held({ key }: ClientCredentials): Refusal | undefined {
+    const waitMs = this.#entries.get(key)?.cache.heldFor(this.now());
+    return waitMs === undefined ? undefined : { reason: 'token', waitMs };
+  }
+
+  #authorize(webhook: Webhook): void {
+    const now = this.now();
+    const entry = this.#entryOf(webhook.credentials, now);
+    const { cache } = entry;
+    const token = cache.usable(now);
+    const heldForMs = token ? undefined : cache.heldFor(now);
+    const asks = cache.needsRequest(now);
+    if (token) this.#post(webhook, entry, token);
+    else if (heldForMs === undefined) entry.waiting.push(webhook);
+    // Each turn of the event loop withholds only the webhooks that their lane had begun.
+    else setImmediate(() => this.#withhold(webhook, entry.why, heldForMs));
+    if (asks) this.#ask(webhook, entry);
+  }
+
+  #ask({ request, credentials }: Webhook, entry: Entry): void {
+    entry.cache.asked();
+    try {
+      this.inner.send(tokenRequest(request, credentials), (result) =>
+        this.#answered(credentials, entry, readToken(result)),
+      );
+    } catch (error) {
+      setImmediate(() => this.#answered(credentials, entry, { why: messageOf(error) }));
+    }
+  }
+
+  #answered(credentials: ClientCredentials, entry: Entry, answer: TokenAnswer): void {
+    const now = this.now();
+    const { cache, waiting } = entry;
+    cache.answered(answer, now);
+    deliveryMetrics.tokens[answer.token === undefined ? 'failed' : 'obtained'].value++;
+    if (answer.token === undefined) this.#report(credentials, entry, answer.why);
+    entry.waiting = [];
+    const token = cache.usable(now);
+    for (const webhook of waiting) {
+      webhook.tokenMs += now - webhook.waitingSince;
+      if (token) this.#post(webhook, entry, token);
+      else this.#withhold(webhook, entry.why, cache.heldFor(now) ?? 0);
+    }
+  }
+
+  #report({ key, origin, destination }: ClientCredentials, entry: Entry, why: string): void {
+    entry.why = why;
+    if (this.#mayLog(key)) this.log.warn({ destination, origin, reason: why }, 'token.failed');
+  }
+
+  #post(webhook: Webhook, entry: Entry, token: HeldToken): void {
+    const { request, tokens } = webhook;
+    tokens.push(token.value);
+    const headers = [...request.headers, 'authorization', `Bearer ${token.value}`];
+    this.inner.send({ ...request, headers }, (result) => {
+      const isRefused = result.ok && result.response.status === 401;
+      if (result.ok && !isRefused) token.hasWorked = true;
+      if (isRefused && !webhook.isSecond && entry.cache.refused(token, this.now())) {
+        webhook.isSecond = true;
+        webhook.waitingSince = this.now();
+        this.#authorize(webhook);
+        return;
+      }
+      this.#finish(webhook, result);
+    });
+  }
+
+  /** After a 401, something was sent: the attempt counts, and the delivery is retried. */
+  #withhold(webhook: Webhook, why: string, waitMs: number): void {
+    const message = `the token endpoint gave no token: ${why}`;
+    const error = { code: 'token' as const, phase: 'token' as const, message };
+    const withheld: Refusal = { reason: 'token', waitMs };
+    this.#finish(webhook, { ok: false, error, durationMs: 0, ...(!webhook.isSecond && { withheld }) });
+  }
+
+  #finish({ done, startedAt, tokenMs, tokens }: Webhook, result: SendResult): void {
+    result.durationMs = Math.round(this.now() - startedAt);
+    const waitedMs = Math.round(tokenMs);
+    if (waitedMs > 0) result.phases = { token: waitedMs, ...result.phases };
+    if (tokens.length > 0) result.masked = tokens;
+    done(result);
+  }
+
+  #entryOf({ key }: ClientCredentials, now: number): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      for (const [old, { usedAt, waiting }] of this.#entries) {
+        if (waiting.length === 0 && now - usedAt > UNUSED_MS) this.#entries.delete(old);
+      }
+      entry = { cache: new TokenCache(), waiting: [], usedAt: now, why: '' };
+      this.#entries.set(key, entry);
+    }
+    entry.usedAt = now;
+    return entry;
+  }
+}
