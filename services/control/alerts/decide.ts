@@ -20,6 +20,8 @@ export interface Context {
   destination: Destination | undefined;
   settings: AlertSettings;
   nowMs: number;
+  /** number of deliveries that are still dead of those whose dead letters were not reported; undefined: unknown */
+  stillDead?: number | undefined;
 }
 
 export interface Decision {
@@ -73,14 +75,18 @@ function whileOff(decision: Decision, context: Context): void {
   if (!context.destination) health.dead = null;
 }
 
+/** Leaves out dead letters that were replayed before it was time to report them. */
 function tellOfDead(decision: Decision, context: Context): void {
   const { health } = decision;
   const { dead, deadToldAt } = health;
-  const { nowMs, settings } = context;
+  const { nowMs, settings, stillDead = Infinity } = context;
   if (!dead || (deadToldAt !== null && nowMs - deadToldAt < settings.deadLettersEveryMs)) return;
-  const { since, count: deadLetters } = dead;
+  health.dead = null;
+  const { since } = dead;
+  const deadLetters = Math.min(dead.count, stillDead);
+  if (deadLetters === 0) return;
   decision.notices.push(notice(decision, context, { kind: 'dead_letters', since, deadLetters, endedAt: nowMs }));
-  Object.assign(health, { dead: null, deadToldAt: nowMs });
+  health.deadToldAt = nowMs;
 }
 
 type Said = Pick<Notice, 'kind' | 'since'> & Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters'>>;

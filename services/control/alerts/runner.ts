@@ -3,6 +3,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
@@ -10,8 +11,9 @@ import { type ConfigEntries } from '../config/config-entries';
 import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
+import { countDead } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
-import { type Context, decide, isNews } from './decide';
+import { type Context, decide, type Decision, isNews } from './decide';
 import { type Health } from './health';
 import { type Notice, alertRecord, isAddressed } from './notice';
 import { AttemptReader } from './reader';
@@ -41,7 +43,7 @@ const MOST_AT_ONCE = 100;
 export interface AlertsOptions {
   kafka: Pick<Kafka, 'ranges' | 'read'>;
   producer: Pick<BatchProducer, 'send'>;
-  history: Pick<History, 'ask'>;
+  history: Pick<History, 'ask' | 'hasRead'>;
   config: Pick<ConfigView, 'destination'>;
   entries: Pick<ConfigEntries, 'change'>;
   windowMs: number;
@@ -144,7 +146,8 @@ export class Alerts {
   }
 
   async #decideAll(ids: readonly string[], at: Date): Promise<{ switchOff: string[] }> {
-    const work = (queries: Queries) => this.#decideHeld(queries, ids, at);
+    const isRead = await this.#isHistoryRead();
+    const work = (queries: Queries) => this.#decideHeld(queries, ids, { at, isRead });
     const { notices, switchOff } = await this.options.history.ask((database: Database) => database.transaction(work));
     for (const { id, destination, kind } of notices) {
       this.options.log.warn({ notice: id, destination, kind }, 'notice.raised');
@@ -155,11 +158,13 @@ export class Alerts {
   async #decideHeld(
     queries: Queries,
     ids: readonly string[],
-    at: Date,
+    { at, isRead }: { at: Date; isRead: boolean },
   ): Promise<{ notices: Notice[]; switchOff: string[] }> {
-    const decided = [...(await lockHealth(queries, ids))].map(
-      ([id, health]) => [id, decide(health, this.#context(id, at))] as const,
-    );
+    const decided: [string, Decision][] = [];
+    for (const [id, health] of await lockHealth(queries, ids)) {
+      const stillDead = health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
+      decided.push([id, decide(health, { ...this.#context(id, at), stillDead })]);
+    }
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);
     await saveHealth(queries, rows);
@@ -169,6 +174,12 @@ export class Alerts {
       decided.flatMap(([, { ended }]) => ended),
     );
     return { notices, switchOff: decided.flatMap(([id, decision]) => (decision.switchOff ? [id] : [])) };
+  }
+
+  /** Without the whole history, every dead letter counts. */
+  async #isHistoryRead(): Promise<boolean> {
+    const { history, kafka } = this.options;
+    return history.hasRead(await kafka.ranges(ATTEMPTS)).catch(() => false);
   }
 
   async #switchOff(id: string): Promise<boolean> {

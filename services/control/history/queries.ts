@@ -1,5 +1,5 @@
 import { COLUMNS, databaseJson, fromColumns } from './row-codec';
-import { type Database, type Param } from './database';
+import { type Database, type Param, type Queries } from './database';
 import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
@@ -128,6 +128,16 @@ export async function openOf(
     [destination],
   );
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
+}
+
+/** Counts the deliveries of one destination that were given up since a time, and not replayed since. */
+export async function countDead({ query }: Queries, destination: string, sinceMs: number): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `select count(*)::bigint as count from waypost.deliveries
+     where destination = $1 and status = 'dead' and not test and settled_at >= $2::bigint`,
+    [destination, sinceMs],
+  );
+  return row?.count ?? 0;
 }
 
 /** Returns the last minute in which a destination had an attempt; null: none is known. */

@@ -295,6 +295,21 @@ describe('a failing endpoint', () => {
     ).toBe(true);
   });
 
+  test('a delivered attempt names the URLs that it did not call', async () => {
+    story = new Story(['/good', '/bad']);
+    story.answers = ({ path }) => (path === '/bad' ? 'timeout' : 404);
+    await story.takeSome(TO_OPEN);
+    story.answers = () => 200;
+    await story.take();
+    await story.take({ closed: ['hash/bad'], attempt: 1, hop: 1 });
+    const notCalled = ['whk/bad'];
+    expect(story.events('attempt').slice(-2)).toMatchObject([
+      { outcome: 'delivered', notCalled },
+      { outcome: 'delivered', notCalled },
+    ]);
+    expect(story.events('attempt').slice(0, TO_OPEN)).not.toContainEqual(expect.objectContaining({ notCalled }));
+  });
+
   test('a URL left out of an attempt that all others reject keeps the delivery alive', async () => {
     story = new Story(['/good', '/bad']);
     story.answers = ({ path }) => (path === '/bad' ? 500 : 404);

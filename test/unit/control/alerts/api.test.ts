@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { parseNotes } from '../../../../services/control/audit/store';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
@@ -15,6 +16,9 @@ import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events'
 
 let database: Database;
 let control: ControlUnderTest;
+/** whether the deliveries in the database are complete */
+let isHistoryRead = false;
+const historyHasRead = () => isHistoryRead;
 beforeAll(async () => {
   database = await memoryDatabase();
 });
@@ -23,7 +27,8 @@ beforeEach(async () => {
   for (const table of ['health', 'notices', 'positions', 'leases']) {
     await database.query(`delete from waypost.${table}`);
   }
-  control = await controlUnderTest({ database });
+  isHistoryRead = false;
+  control = await controlUnderTest({ database, historyHasRead });
   control.clock.now = new Date(START);
 });
 
@@ -149,7 +154,7 @@ describe('/alerts', () => {
   });
 
   it('an alert test sends a sample alert if alerts have a URL', async () => {
-    const hasty = await controlUnderTest({ database, timeoutMs: -9_990 });
+    const hasty = await controlUnderTest({ database, historyHasRead, timeoutMs: -9_990 });
     expect((await hasty.call('post', '/alerts/test')).status).toBe(409);
     await hasty.call('patch', '/alerts').send({ webhooks: [{ url: URL }] });
     // Nothing delivers here, so the test is sent and times out.
@@ -182,7 +187,7 @@ describe('a failing destination', () => {
     const last = fails(id, 61);
     record(last);
     await look(61);
-    const second = await controlUnderTest({ database, memory: control.memory });
+    const second = await controlUnderTest({ database, historyHasRead, memory: control.memory });
     second.clock.now = new Date(at(70));
     record(...events, last);
     await second.alerts.look();
@@ -244,7 +249,7 @@ describe('a failing destination', () => {
     await expect(look(61)).rejects.toThrow('away');
     const due = await get('/notices');
     expect(due.data).toMatchObject([{ kind: 'failing', alert: 'due', delivery: null }]);
-    const later = await controlUnderTest({ database, memory: control.memory });
+    const later = await controlUnderTest({ database, historyHasRead, memory: control.memory });
     control.memory.failWith(undefined);
     later.clock.now = new Date(at(100));
     await later.alerts.look();
@@ -287,6 +292,25 @@ it('dead letters raise an alert immediately, and later one with their number', a
   expect(types()).toEqual(['destination.dead_letters']);
   await look(601);
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
+});
+
+it('dead letters that were replayed in the meantime raise no alert', async () => {
+  await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
+  const id = await makeDestination();
+  const died = [1, 2, 3].map((i) => aDeath({ delivery: `dead_${i}`, destination: id, acceptedAt: at(0), at: at(i) }));
+  const delivered = (event: DeliveryEvent) =>
+    anAttempt({ delivery: event.delivery, destination: id, acceptedAt: at(0), replay: 1, at: at(60) });
+  record(died[0]!);
+  await look(1);
+  record(...died.slice(1));
+  await look(5);
+  isHistoryRead = true;
+  await recordEvents(database, [...died, delivered(died[1]!)], await readParts(database));
+  await look(601);
+  expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 1]);
+  record(aDeath({ delivery: 'dead_4', destination: id, acceptedAt: at(0), at: at(602) }));
+  await look(1_201);
+  expect(sent()).toHaveLength(2);
 });
 
 it('test sends raise no notice', async () => {
@@ -410,7 +434,11 @@ it('alerts are behind while `attempts` is read too slowly to decide', async () =
     if (isSlow) ahead += 11_000;
     return memory.kafka.ranges(...args);
   };
-  control = await controlUnderTest({ database, memory: { ...memory, kafka: { ...memory.kafka, ranges } } });
+  control = await controlUnderTest({
+    database,
+    historyHasRead,
+    memory: { ...memory, kafka: { ...memory.kafka, ranges } },
+  });
   await look(1);
   isSlow = true;
   await look(2);

@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { DELIVERY_STATUSES, findsStatus } from '../../../../shared/model/reasons';
+import { controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { at } from '../../../support/events';
+import { randomHistory, type Story } from '../../../support/stories';
+
+/** Counts the deliveries of a destination one by one. */
+function recount(stories: readonly Story[]) {
+  const with_ = (...statuses: string[]) => stories.filter(({ status }) => statuses.includes(status)).length;
+  const sum = (of: (story: Story) => number) => stories.reduce((total, story) => total + of(story), 0);
+  return {
+    delivered: with_('delivered', 'partly_delivered'),
+    partlyDelivered: with_('partly_delivered'),
+    dead: with_('dead'),
+    cancelled: with_('cancelled'),
+    waiting: with_('waiting'),
+    retrying: with_('retrying'),
+    held: with_('held'),
+    attempts: sum(({ attempts }) => attempts),
+    failedAttempts: sum(({ failed }) => failed),
+  };
+}
+
+it('the counts of the API equal a recount of random histories', async () => {
+  const database = await memoryDatabase();
+  const control = await controlUnderTest({ database });
+  control.clock.now = new Date(at(3_600));
+  const made: string[] = [];
+  for (const name of ['One', 'Two']) {
+    const body = { name, type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
+    made.push(((await control.call('post', '/destinations').send(body)).body as { id: string }).id);
+  }
+  const get = async (path: string) => (await control.call('get', path)).body;
+  await fc.assert(
+    fc.asyncProperty(randomHistory(made), async ({ stories, batches }) => {
+      for (const { name } of await database.query<{ name: string }>('select name from waypost.parts')) {
+        await database.query(`drop table waypost.${name}`);
+      }
+      for (const table of ['parts', 'counts']) await database.query(`delete from waypost.${table}`);
+      for (const batch of batches) await recordEvents(database, batch, await readParts(database));
+
+      const { data, series } = await get('/overview');
+      for (const [i, id] of made.entries()) {
+        const expected = recount(stories.filter(({ destination }) => destination === i));
+        expect(data.find(({ destination }: { destination: string }) => destination === id)).toMatchObject(expected);
+        const health = await get(`/destinations/${id}/health`);
+        expect(health.waiting).toBe(expected.waiting + expected.retrying + expected.held);
+        const { attempts, failedAttempts } = expected;
+        if (attempts > 0) expect(health.successRate).toBeCloseTo(1 - failedAttempts / attempts, 9);
+      }
+      const all = recount(stories);
+      for (const what of ['delivered', 'partlyDelivered', 'dead', 'cancelled', 'attempts', 'failedAttempts'] as const) {
+        expect([what, series.reduce((sum: number, step: Record<string, number>) => sum + step[what]!, 0)]).toEqual([
+          what,
+          all[what],
+        ]);
+      }
+      for (const status of DELIVERY_STATUSES) {
+        const expected = stories.filter((story) => findsStatus(status, story.status)).length;
+        expect([status, (await get(`/deliveries?limit=200&status=${status}`)).data.length]).toEqual([status, expected]);
+      }
+    }),
+    { numRuns: 25 },
+  );
+  await database.close();
+}, 60_000);
