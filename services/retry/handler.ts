@@ -10,6 +10,7 @@ import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { Backpressure } from '../../shared/service/load-limits';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
+import { type ReturnPace } from './return-pace';
 import { watchReturn } from './telemetry';
 
 /**
@@ -53,6 +54,8 @@ export class Requeuer {
       /** the brokers' clock, ms since 1970 */
       now: () => number;
       onRoom: () => void;
+      /** default: due records return without a delay */
+      pace?: Pick<ReturnPace, 'waitMs'>;
     },
   ) {
     this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
@@ -64,10 +67,12 @@ export class Requeuer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { producer, now } = this.options;
+    const { producer, now, pace } = this.options;
     const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
     if (due !== 'now') return due;
     if (!this.#room.accepts()) return 'busy';
+    const waitMs = pace?.waitMs(record, now()) ?? 0;
+    if (waitMs > 0) return { againInMs: waitMs };
     if (this.#steps.isDuplicateStep(record, now())) {
       this.#duplicatesDropped++;
       record.done();

@@ -4,6 +4,7 @@ import { type Consumption } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
 import { runService } from '../../shared/service/run';
 import { Requeuer, TierReader } from './handler';
+import { ReturnPace } from './return-pace';
 import { watchTiers } from './telemetry';
 
 /** The retry service returns deliveries from the tiers when they are due. */
@@ -30,7 +31,10 @@ runService('retry', async ({ log, onFatal, connect, onStop }) => {
     lingerMs: GATHER_MS,
   });
   onStop(() => producer.close(1_000));
-  const returner = new Requeuer({ producer, now: () => brokerClock.now(), onRoom: () => consumption?.resume() });
+  const returner = new Requeuer({
+    ...{ producer, now: () => brokerClock.now(), onRoom: () => consumption?.resume() },
+    pace: new ReturnPace(kafka),
+  });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {

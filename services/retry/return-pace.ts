@@ -1,0 +1,137 @@
+import { type Kafka } from '../../shared/kafka/port';
+import { tierDelayMs } from '../../shared/kafka/topics';
+
+/**
+ * Spreads deliveries that fall due together. After an outage, thousands may have entered a tier within a moment. They
+ * would all return within a moment, and fill every lane again.
+ *
+ * A partition returns its records in the order of the file, a little faster than they fell due on average over the last
+ * `spread`. Kafka counts them by their timestamps. A crowd of N returns evenly over about one `spread`. Each record adds its
+ * part to the rate until it is late by one `spread`, so that none is later, and so that at any time half of the rate at
+ * least continues for five seconds before or after. A steady flow is delayed only while it begins: after that its rate is
+ * its mean, and the margin brings the delay to an end.
+ *
+ * A backlog from an outage of this service returns evenly over two spreads.
+ */
+
+/**
+ * With the margin, a crowd returns over five seconds: no second then has more than twice the mean of the ten seconds around
+ * it. A short tier is spread over half of its delay.
+ */
+const MOST_SPREAD_MS = 5_500;
+/** Shorter tiers are for tests. Their records return without a delay. */
+const LEAST_DELAY_MS = 4_000;
+/** Records of a partition that may return each second without a count. */
+const FREE = 5;
+/** Counts are repeated this often within a spread. */
+const COUNTS = 10;
+/** Above the mean, so that a delay ends. */
+const MARGIN = 1.1;
+/** Part of a second for which a partition may save up its rate. */
+const SAVED = 0.25;
+const LEAST_WAIT_MS = 100;
+const MOST_WAIT_MS = 400;
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+interface PartitionPace {
+  /** records that may return now */
+  tokens: number;
+  at: number;
+  /** records a second */
+  perSecond: number;
+  head: number;
+  /** most records that were due and had not returned, since the partition was last free */
+  backlog: number;
+}
+
+interface TierPace {
+  readonly topic: string;
+  readonly delayMs: number;
+  readonly spreadMs: number;
+  readonly partitions: Map<number, PartitionPace>;
+  countedAt: number;
+  counting: boolean;
+}
+
+export class ReturnPace {
+  readonly #tiers = new Map<string, TierPace | undefined>();
+
+  constructor(private readonly kafka: Pick<Kafka, 'ranges'>) {}
+
+  /** @param place a due record's. @returns 0 if it may return now, else the wait until it is asked again, ms */
+  waitMs(place: Place, nowMs: number): number {
+    const tier = this.#tierOf(place.topic);
+    if (!tier) return 0;
+    const pace = paceOf(tier, place, nowMs);
+    const mayReturn = pace.tokens >= 1;
+    if (!mayReturn || pace.perSecond > FREE) this.#count(tier, nowMs);
+    if (mayReturn) {
+      pace.tokens--;
+      return 0;
+    }
+    const waitMs = ((1 - pace.tokens) * 1_000) / pace.perSecond;
+    return Math.min(MOST_WAIT_MS, Math.max(LEAST_WAIT_MS, waitMs));
+  }
+
+  #tierOf(topic: string): TierPace | undefined {
+    if (!this.#tiers.has(topic)) {
+      const delayMs = tierDelayMs(topic) ?? 0;
+      const spreadMs = Math.min(MOST_SPREAD_MS, delayMs / 2);
+      const tier = { topic, delayMs, spreadMs, partitions: new Map(), countedAt: -Infinity, counting: false };
+      this.#tiers.set(topic, delayMs < LEAST_DELAY_MS ? undefined : tier);
+    }
+    return this.#tiers.get(topic);
+  }
+
+  #count(tier: TierPace, nowMs: number): void {
+    if (tier.counting || nowMs - tier.countedAt < tier.spreadMs / COUNTS) return;
+    tier.counting = true;
+    tier.countedAt = nowMs;
+    this.#counted(tier, nowMs).then(
+      () => (tier.counting = false),
+      () => {
+        // Without counts, nothing is held back.
+        for (const pace of tier.partitions.values()) pace.perSecond = Infinity;
+        tier.counting = false;
+      },
+    );
+  }
+
+  async #counted(tier: TierPace, nowMs: number): Promise<void> {
+    const { topic, delayMs, spreadMs } = tier;
+    const dueBy = async (atMs: number) => {
+      const ranges = await this.kafka.ranges(topic, atMs - delayMs);
+      return new Map(ranges.map(({ partition, low }) => [partition, low]));
+    };
+    const [before, due] = await Promise.all([dueBy(nowMs - spreadMs), dueBy(nowMs)]);
+    for (const [partition, pace] of tier.partitions) {
+      const dueNow = due.get(partition) ?? 0;
+      const backlog = Math.max(0, dueNow - pace.head);
+      pace.backlog = backlog <= FREE ? 0 : Math.max(pace.backlog, backlog);
+      const perSpread = Math.max(dueNow - (before.get(partition) ?? 0), pace.backlog / 2);
+      pace.perSecond = Math.max(FREE, (MARGIN * perSpread * 1_000) / spreadMs);
+    }
+  }
+}
+
+/** Returns the pace of the record's partition with its present tokens. */
+function paceOf(tier: TierPace, { partition, offset }: Place, nowMs: number): PartitionPace {
+  let pace = tier.partitions.get(partition);
+  if (!pace) {
+    pace = { tokens: FREE, at: nowMs, perSecond: FREE, head: offset, backlog: 0 };
+    tier.partitions.set(partition, pace);
+  }
+  // A count of long ago says nothing about now.
+  if (nowMs - pace.at > 2 * tier.spreadMs) Object.assign(pace, { tokens: FREE, perSecond: FREE, backlog: 0 });
+  const most = Math.max(FREE, pace.perSecond * SAVED);
+  if (pace.perSecond === Infinity) pace.tokens = Infinity;
+  else pace.tokens = Math.min(most, pace.tokens + ((nowMs - pace.at) * pace.perSecond) / 1_000);
+  pace.at = nowMs;
+  pace.head = offset;
+  return pace;
+}
