@@ -1,4 +1,5 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
+import { attemptsMade } from '../../shared/model/delivery';
 import { LogSample } from '../../shared/service/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { traceIdOf, spanIdOf } from '../../shared/telemetry/trace';
@@ -56,7 +57,7 @@ function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, no
     source: delivery.sourceId,
     destination: delivery.destinationId,
     type: delivery.type,
-    n: delivery.attempt + 1,
+    n: attemptsMade(delivery) + 1,
     replay: delivery.replay,
     outcome,
     fate: disposition.kind,
@@ -73,6 +74,6 @@ function attemptLine(inHand: DeliveryInHand, disposition: AttemptDisposition, no
 }
 
 /** Omits origin, path, headers and body: authorized users get them from control. */
-function urlLine({ url, outcome, status, durationMs, error }: UrlAttempt) {
-  return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase };
+function urlLine({ url, outcome, status, durationMs, error, batch }: UrlAttempt) {
+  return { url, outcome, status, durationMs, error: error?.code, phase: error?.phase, batch: batch?.id };
 }

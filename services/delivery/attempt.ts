@@ -1,74 +1,29 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
-import { type Clock, systemClock } from './clock';
-import { type Destinations, type Endpoint } from './destinations';
-import { judgeResponse, judgeUnusable, type JudgedResponse, ResponseBudget } from './http/judge-response';
-import { type LaneRegistry } from './lanes/registry';
+import { type AttemptContext, type OpenDelivery } from './attempt-context';
+import { type MemberOwner } from './batches/batch-request';
+import { type Endpoint } from './destinations';
+import { judgeResponse, judgeUnusable, type JudgedResponse } from './http/judge-response';
 import { type Refusal, type Signal } from './lanes/types';
-import { type AttemptResult, concludeAttempt, type DeliveryInHand, lateEvent, type Disposition } from './disposition';
-import { type EndedRequest, type Permit, type RequestContext, type RequestOwner, UrlRequest } from './request';
-import { responded } from './telemetry';
+import { type AttemptResult, concludeAttempt } from './disposition';
+import { type EndedRequest, type Permit, UrlRequest } from './request';
+import { halvedEvent, lateEvent } from './side-events';
+import { batchHalved, requestEnded, responded } from './telemetry';
 
-/** A delivery whose record is open. */
-export interface OpenDelivery extends DeliveryInHand {
-  record: OpenRecord;
-}
-
-export interface AttemptOptions {
-  destinations: Pick<Destinations, 'lookup'>;
-  lanes: LaneRegistry;
-  sender: RequestContext['sender'];
-  tiersMs: number[];
-  /** for how long after its acceptance a delivery is attempted */
-  windowMs: number;
-  /** default: the machine's */
-  time?: Clock;
-}
-
-export interface AttemptListener {
-  /**
-   * Called once for each attempt.
-   * @param disposition undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
-   * it waited, or its record is being revoked
-   */
-  ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
-  /** a request that ended after its attempt */
-  late(event: OutRecord): void;
-}
-
-/** State that all attempts of a process share. */
-export class AttemptContext implements RequestContext {
-  readonly responses = new ResponseBudget();
-  readonly time: Clock;
-  readonly lanes: LaneRegistry;
-  readonly sender: RequestContext['sender'];
-
-  constructor(
-    readonly options: AttemptOptions,
-    readonly on: AttemptListener,
-  ) {
-    this.time = options.time ?? systemClock;
-    this.lanes = options.lanes;
-    this.sender = options.sender;
-  }
-
-  timing(): Timing {
-    const { tiersMs, windowMs } = this.options;
-    return { nowMs: this.time.brokerMs(), tiersMs, windowMs };
-  }
-}
+/** A single request, or a place in a batch. */
+type Request = Pick<UrlRequest, 'endpoint' | 'offer' | 'cancel'>;
 
 /**
- * One attempt of one delivery: one concurrent POST to each URL that is open to it. Nothing here waits or writes to Kafka.
+ * One attempt of one delivery: one concurrent POST to each URL that is open to it, alone or in a batch. Nothing here waits
+ * or writes to Kafka.
  *
  * Invariant: an attempt ends once, with the first 2xx or, without one, with the last response. Responses after that are
  * late: they are recorded, but decide nothing.
  */
-export class Attempt implements RequestOwner {
+export class Attempt implements MemberOwner {
   readonly #startedAt: number;
   /** requests that were offered to a lane, ended or not */
-  readonly #requests: UrlRequest[] = [];
+  readonly #requests: Request[] = [];
   readonly #urls: UrlAttempt[] = [];
   /** requests that were not sent, each with the error that prevented it */
   readonly #withheld: UrlAttempt[] = [];
@@ -110,7 +65,7 @@ export class Attempt implements RequestOwner {
 
   permit(endpoint: Endpoint): Permit | NotTried | undefined {
     const { inHand, context } = this;
-    if (inHand.record.isRevoking) return undefined;
+    if (inHand.record.isRevoking && !this.#isEnded) return undefined;
     const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
     const admission = readmit(this.admitted, inHand.delivery, lookup, context.timing());
     if (admission.kind !== 'try') return admission;
@@ -126,12 +81,21 @@ export class Attempt implements RequestOwner {
     const keep = (bytes: number) => context.responses.take(inHand.delivery.destinationId, bytes, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
     const withheld = !result.ok && !inHand.delivery.test && result.withheld;
-    if (withheld) {
-      this.#withheld.push(judged.attempt);
-      this.leftOut(withheld, endpoint);
-      return judged.signal;
+    if (withheld) this.withheld(withheld, judged.attempt, endpoint);
+    else {
+      requestEnded(judged.attempt);
+      this.judged(endpoint, judged, traceparent, timing);
     }
-    responded(inHand, endpoint, judged.attempt, traceparent);
+    return judged.signal;
+  }
+
+  withheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void {
+    this.#withheld.push(attempt);
+    this.leftOut(refusal, endpoint);
+  }
+
+  judged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string, timing = this.#timing()): void {
+    responded(this.inHand, endpoint, judged.attempt, traceparent);
     this.#pending--;
     this.#asked = true;
     if (this.#isEnded) this.#reportLate(judged.attempt, timing.nowMs);
@@ -139,7 +103,20 @@ export class Attempt implements RequestOwner {
       this.#note(endpoint, judged);
       if (judged.classification === 'delivered' || this.#pending === 0) this.#end(timing);
     }
-    return judged.signal;
+  }
+
+  get isSettled(): boolean {
+    return this.#isEnded;
+  }
+
+  halved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void {
+    const { inHand, context } = this;
+    responded(inHand, endpoint, attempt, traceparent);
+    if (this.#isEnded) return;
+    batchHalved();
+    const tried = { urls: [attempt], rejected: [], skipped: false, durationMs: this.#elapsedMs() };
+    context.on.event(halvedEvent(inHand, tried, context.time.brokerMs()));
+    inHand.delivery.halved = (inHand.delivery.halved ?? 0) + 1;
   }
 
   leftOut(refusal: Refusal | undefined, { id }: Endpoint): void {
@@ -157,7 +134,10 @@ export class Attempt implements RequestOwner {
       this.leftOut(held, endpoint);
       return;
     }
-    const request = new UrlRequest(this.context, this, endpoint, this.context.lanes.of(endpoint));
+    const { batches, lanes } = this.context;
+    const request = endpoint.batch
+      ? batches.member(this, endpoint)
+      : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
     this.#requests.push(request);
     this.#pending++;
     request.offer();
@@ -188,7 +168,7 @@ export class Attempt implements RequestOwner {
     context.on.ended(inHand, disposition, timing.nowMs);
   }
 
-  #cancel(request: UrlRequest): void {
+  #cancel(request: Request): void {
     if (!request.cancel()) return;
     this.#pending--;
     (this.#notCalled ??= []).push(request.endpoint.id);
@@ -205,7 +185,7 @@ export class Attempt implements RequestOwner {
   #reportLate(attempt: UrlAttempt, nowMs: number): void {
     const durationMs = this.#elapsedMs();
     const late = { urls: [attempt], rejected: [], skipped: false, durationMs };
-    this.context.on.late(lateEvent(this.inHand, late, nowMs));
+    this.context.on.event(lateEvent(this.inHand, late, nowMs));
   }
 
   #result(): AttemptResult {

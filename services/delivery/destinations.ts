@@ -1,5 +1,6 @@
 import { type ConfigView } from '../../shared/config/types';
 import { type Encryptor } from '../../shared/config/encryption';
+import { type BatchSettings } from '../../shared/model/batch';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
 import { mapAuth, mapSignature, mapTls } from '../../shared/model/endpoint-auth';
@@ -35,6 +36,8 @@ export interface Endpoint {
   timeoutMs?: number;
   /** further statuses that are retried */
   retriedStatuses?: ReadonlySet<number>;
+  /** of its destination */
+  batch?: BatchSettings;
   origin: string;
   /** including the query */
   path: string;
@@ -137,7 +140,7 @@ export class Destinations {
 type Open = (sealed: Encrypted) => string;
 
 function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: Open): Endpoint {
-  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond, retry: { timeoutMs, on } = {} } = destination;
+  const { id: owner, shards = DEFAULT_SHARDS, maxPerSecond, batch, retry: { timeoutMs, on } = {} } = destination;
   const url = open(webhook.url);
   const hash = urlHash(url);
   const sendable = Object.entries(webhook.headers).filter(([name]) => !isOwnHeader(name));
@@ -151,6 +154,7 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
     ...(maxPerSecond === undefined ? {} : { maxPerSecond }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(on ? { retriedStatuses: new Set(on) } : {}),
+    ...(batch === undefined ? {} : { batch }),
     origin: webhook.origin,
     path: '/',
     staticHeaders: [],

@@ -1,8 +1,7 @@
-import { type Delivery, encodeDelivery } from '../../shared/model/delivery';
+import { attemptsMade, type Delivery, encodeDelivery } from '../../shared/model/delivery';
 import {
   type AttemptEvent,
   type CancelledEvent,
-  type CircuitEvent,
   type DeadEvent,
   type Outcome,
   type UrlAttempt,
@@ -13,7 +12,6 @@ import { mergeClassifications } from '../../shared/model/classify-response';
 import { type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/time';
 import { nextTry, type NotTried, type Timing } from './admission';
-import { type CircuitTransition } from './lanes/registry';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
@@ -111,7 +109,7 @@ export function recordsOf(inHand: DeliveryInHand, disposition: Disposition, nowM
       return deadRecords(inHand, disposition, nowMs);
     case 'cancelled': {
       const { kind, reason } = disposition;
-      return [eventRecord({ ...about(inHand, nowMs), kind, n: inHand.delivery.attempt, reason })];
+      return [eventRecord({ ...about(inHand, nowMs), kind, n: attemptsMade(inHand.delivery), reason })];
     }
   }
 }
@@ -140,7 +138,7 @@ function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, n
   if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason) {
-    const [n, nextAttemptAt] = [delivery.attempt, isoTime(wait.nextAttemptAt)];
+    const [n, nextAttemptAt] = [attemptsMade(delivery), isoTime(wait.nextAttemptAt)];
     records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }));
   }
   return records;
@@ -150,7 +148,7 @@ function deadRecords(inHand: DeliveryInHand, { reason, attempt }: Ended<'dead'>,
   const ended = attempt ? afterAttempt(inHand.delivery, attempt) : withoutWait(inHand.delivery);
   return [
     ...(attempt ? [eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason })] : []),
-    eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: ended.attempt, reason }),
+    eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     record(DEAD, inHand, { ...ended, reason }),
   ];
 }
@@ -166,19 +164,6 @@ export function unreadableRecord(from: InRecord, why: string): OutRecord {
   };
 }
 
-/** Returns the event for requests that ended after another URL's 2xx had settled the attempt, which it belongs to. */
-export function lateEvent(inHand: DeliveryInHand, tried: AttemptResult, nowMs: number): OutRecord {
-  return eventRecord({ ...attemptEvent(inHand, { ...tried, outcome: 'delivered' }, nowMs), late: true });
-}
-
-/** Returns the event for a circuit that opened or closed. */
-export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs: number): OutRecord {
-  const { destinationId: destination, id: url, origin, destinationVersion } = endpoint;
-  const at = isoTime(nowMs);
-  const event: CircuitEvent = { kind: 'circuit', destination, url, origin, destinationVersion, state, why, at };
-  return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
-}
-
 /**
  * Merges the classifications of an attempt's URLs. A URL left out for lack of room may still accept the delivery, so it does
  * not count as rejected.
@@ -188,9 +173,9 @@ function outcomeOf({ urls, skipped }: AttemptResult): Outcome {
   return outcome === 'rejected' && skipped ? 'retry' : outcome;
 }
 
-function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
+export function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, nowMs: number): AttemptEvent {
   const { outcome, durationMs, urls, notCalled } = attempt;
-  const n = inHand.delivery.attempt + 1;
+  const n = attemptsMade(inHand.delivery) + 1;
   return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, notCalled, urls });
 }
 
@@ -239,6 +224,6 @@ function record(topic: string, { key, body }: DeliveryInHand, delivery: Delivery
   return { topic, key, value: body, headers: encodeDelivery(delivery) };
 }
 
-function eventRecord(event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent): OutRecord {
+export function eventRecord(event: AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent): OutRecord {
   return { topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) };
 }

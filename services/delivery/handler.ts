@@ -10,8 +10,9 @@ import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Log } from '../../shared/telemetry/log';
 import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
 import { AttemptLog } from './attempt-log';
-import { Attempt, AttemptContext, type AttemptOptions, type OpenDelivery } from './attempt';
-import { recordsOf, unreadableRecord, type DeliveryInHand, type Disposition } from './disposition';
+import { Attempt } from './attempt';
+import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
+import { recordsOf, unreadableRecord, type Disposition } from './disposition';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
 
@@ -59,7 +60,7 @@ export class Deliverer {
     this.#attempts = new AttemptContext(options, {
       ended: (inHand, disposition, nowMs) =>
         disposition ? this.#finish(inHand, disposition, nowMs) : this.#decideAgain(inHand),
-      late: (event) => void this.#append([event]).catch(() => undefined),
+      event: (event) => void this.#append([event]).catch(() => undefined),
     });
     this.#rows = new SuccessRows(this.#attempts.time, {
       send: (records) => this.#append(records),
@@ -104,7 +105,10 @@ export class Deliverer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (!this.#room.accepts()) return 'busy';
+    if (!this.#room.accepts()) {
+      this.#attempts.batches.hurry();
+      return 'busy';
+    }
     const decoded = decodeDelivery(record.headers);
     switch (decoded.kind) {
       case 'newer':
@@ -122,6 +126,7 @@ export class Deliverer {
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */
   onRevoking(): void {
     this.options.lanes.clear();
+    this.#attempts.batches.release();
     this.#undecided.release((inHand) => {
       const { isRevoking } = inHand.record;
       if (isRevoking) this.#handBack(inHand);
@@ -236,11 +241,4 @@ export class Deliverer {
   #nowMs(): number {
     return this.#attempts.time.brokerMs();
   }
-}
-
-/** Memory of an unfinished delivery beside its body: headers, attempt, job and request. */
-const IN_HAND_BYTES = 4 * 1024;
-
-function sizeOf({ body }: DeliveryInHand): number {
-  return IN_HAND_BYTES + body.length;
 }

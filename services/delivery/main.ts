@@ -14,7 +14,7 @@ import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './lan
 import { readProcessLimits } from './process-limits';
 import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
-import { circuitRecord } from './disposition';
+import { circuitRecord } from './side-events';
 import { Sender } from './http/client';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations } from './destinations';

@@ -101,7 +101,7 @@ export class UrlRequest implements Job {
     const { endpoint } = permit;
     const { delivery, body } = this.owner.inHand;
     const traceparent = childTraceparent(delivery.traceparent);
-    const request = buildRequest({ delivery, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
+    const request = buildRequest({ id: delivery.id, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
     this.context.sender.send(request, (result) => {
       this.#free(this.owner.ended({ endpoint, traceparent, result }));
     });
@@ -134,20 +134,21 @@ export class UrlRequest implements Job {
 const NO_AUTH: NonNullable<Endpoint['auth']> = {};
 
 /** Builds and signs the request. The signature of a request that waited after this would be stale. */
-function buildRequest(input: {
-  delivery: Delivery;
+export function buildRequest(input: {
+  /** the `webhook-id`: of the delivery, or of a batch */
+  id: string;
   body: Buffer;
   destination: OpenDestination;
   endpoint: Endpoint;
   nowMs: number;
   traceparent: string;
 }): SendRequest {
-  const { delivery, destination, endpoint, nowMs, traceparent } = input;
+  const { id, destination, endpoint, nowMs, traceparent } = input;
   const { secrets, signatures } = destination;
   const { bodyStart, tls, credentials } = endpoint.auth ?? NO_AUTH;
   const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
-  const headers = signHeaders({ id: delivery.id, timestampS, body, secrets, signatures, nowMs });
+  const headers = signHeaders({ id, timestampS, body, secrets, signatures, nowMs });
   addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
   const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
   if (endpoint.timeoutMs !== undefined) request.timeoutMs = endpoint.timeoutMs;

@@ -1,8 +1,9 @@
+import { attemptsMade } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { AppError } from '../../shared/service/errors';
 import { AttemptRows, ROWS_FORMAT } from '../../shared/model/attempt-rows';
-import { type OpenDelivery } from './attempt';
+import { type OpenDelivery } from './attempt-context';
 import { type Clock } from './clock';
 import { type AttemptDisposition, type Disposition } from './disposition';
 
@@ -28,7 +29,7 @@ export function isPlainSuccess(
 ): disposition is AttemptDisposition {
   if (disposition.kind !== 'delivered') return false;
   const { urls, open = 0, notCalled } = disposition.attempt;
-  const isFirst = delivery.attempt === 0 && delivery.hop === 0 && delivery.replay === 0;
+  const isFirst = attemptsMade(delivery) === 0 && delivery.hop === 0 && delivery.replay === 0;
   return isFirst && urls.length === 1 && open === 0 && notCalled === undefined;
 }
 

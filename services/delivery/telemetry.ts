@@ -1,5 +1,5 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type Delivery } from '../../shared/model/delivery';
+import { attemptsMade, type Delivery } from '../../shared/model/delivery';
 import { type Log } from '../../shared/telemetry/log';
 import { type Count, type Distribution } from '../../shared/telemetry/metrics';
 import {
@@ -35,12 +35,21 @@ export function taken(inHand: DeliveryInHand): void {
   delivery.span = spanIdOf(context);
 }
 
-/** Records the end of a request to one URL. @param context its own trace context, as sent */
-export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
-  const { status, error, durationMs, resent } = attempt;
+/** Counts the end of a request to one URL. */
+export function requestEnded({ status, error, durationMs, resent }: UrlAttempt): void {
   countRequest(status, error?.code ?? '', durationMs);
   if (resent) deliveryMetrics.resent.value++;
+}
+
+/** Counts an attempt that ends with a batch whose halves follow. */
+export function batchHalved(): void {
+  deliveryMetrics.attempts.retry.value++;
+}
+
+/** Traces the end of a delivery's request to one URL. @param context its own trace context */
+export function responded({ traced }: DeliveryInHand, endpoint: Endpoint, attempt: UrlAttempt, context: string): void {
   if (!traced) return;
+  const { status, durationMs } = attempt;
   const endedAt = performance.now();
   recordSpan({
     name: 'POST',
@@ -149,7 +158,7 @@ export function stepSpan(inHand: DeliveryInHand, traced: Traced, disposition: Di
     attributes: {
       ...idsOf(inHand),
       'waypost.destination.id': delivery.destinationId,
-      'waypost.attempt': delivery.attempt + 1,
+      'waypost.attempt': attemptsMade(delivery) + 1,
       'waypost.replay': delivery.replay,
       'waypost.outcome': disposition?.kind ?? 'released',
       'waypost.reason': disposition && reasonOf(disposition),

@@ -1,4 +1,5 @@
 import { type AttemptEvent, type CircuitEvent, type DeliveryEvent, type UrlAttempt } from './attempt-events';
+import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { isoTime } from './time';
 
@@ -55,6 +56,8 @@ export interface Rows {
   contexts: Context[];
   responses: Pick<UrlAttempt, 'status' | 'response'>[];
   rows: unknown[][];
+  /** absent if no row was sent in a batch */
+  batches?: Pick<BatchPlace, 'id' | 'size'>[];
 }
 
 /** A successful attempt with one request, which was no test. */
@@ -67,7 +70,12 @@ export interface PlainSuccess {
   atMs: number;
 }
 
-const HEAD = `{"kind":"delivered","columns":${JSON.stringify(COLUMNS)},"contexts":[`;
+/** Only records with a batch have this last column: the batch's index in `batches`, and the place in it. */
+const BATCH = 'batch';
+
+const headOf = (columns: readonly string[]) => `{"kind":"delivered","columns":${JSON.stringify(columns)},"contexts":[`;
+const HEAD = headOf(COLUMNS);
+const BATCH_HEAD = headOf([...COLUMNS, BATCH]);
 /** Bytes of a row beside its texts. */
 const ROW_BYTES = 150;
 
@@ -77,6 +85,7 @@ export class AttemptRows {
   readonly #contextTexts: string[] = [];
   readonly #responses = new Map<string, number>();
   readonly #rows: unknown[][] = [];
+  readonly #batches: Pick<BatchPlace, 'id' | 'size'>[] = [];
   #bytes = HEAD.length;
 
   /** About the length of the record. */
@@ -91,7 +100,7 @@ export class AttemptRows {
   add(success: PlainSuccess): void {
     const { delivery: d, record, url, durationMs, atMs } = success;
     this.#bytes += ROW_BYTES + d.id.length + d.messageId.length + (d.userId ?? d.anonymousId ?? '').length;
-    this.#rows.push([
+    const row: unknown[] = [
       this.#context(success),
       this.#response(url),
       d.id,
@@ -110,13 +119,17 @@ export class AttemptRows {
       url.durationMs,
       url.phases ?? null,
       url.resent ? 1 : 0,
-    ]);
+    ];
+    if (url.batch) row.push(this.#batch(url.batch));
+    this.#rows.push(row);
   }
 
   /** Returns the value of the record. */
   toString(): string {
     const responses = [...this.#responses.keys()].join(',');
-    return `${HEAD}${this.#contextTexts.join(',')}],"responses":[${responses}],"rows":${JSON.stringify(this.#rows)}}`;
+    const [first] = this.#batches;
+    const tail = first ? `,"batches":${JSON.stringify(this.#batches)}}` : '}';
+    return `${first ? BATCH_HEAD : HEAD}${this.#contextTexts.join(',')}],"responses":[${responses}],"rows":${JSON.stringify(this.#rows)}${tail}`;
   }
 
   #context({ delivery, record, url }: PlainSuccess): number {
@@ -132,6 +145,12 @@ export class AttemptRows {
     const text = JSON.stringify(context);
     this.#bytes += text.length;
     return this.#contextTexts.push(text) - 1;
+  }
+
+  #batch({ id, size, index }: BatchPlace): [at: number, index: number] {
+    // Deliveries of a batch follow each other.
+    if (this.#batches.at(-1)?.id !== id) this.#batches.push({ id, size });
+    return [this.#batches.length - 1, index];
   }
 
   #response({ status, response }: UrlAttempt): number {
@@ -165,8 +184,9 @@ export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, nu
   return last;
 }
 
-function readRows({ columns, contexts, responses, rows }: Rows): AttemptEvent[] {
+function readRows({ columns, contexts, responses, rows, batches }: Rows): AttemptEvent[] {
   const cell = cellsOf(columns);
+  const batchAt = columns.indexOf(BATCH);
   return rows.map((row) => {
     const text = (column: Column) => cell(row, column) as string;
     const number = (column: Column) => cell(row, column) as number;
@@ -179,6 +199,7 @@ function readRows({ columns, contexts, responses, rows }: Rows): AttemptEvent[] 
       ...responses[number('response')],
       ...(phases ? { phases } : {}),
       ...(number('resent') === 1 ? { resent: true } : {}),
+      ...batchOf(batches, row[batchAt]),
     };
     return {
       kind: 'attempt',
@@ -203,6 +224,13 @@ function readRows({ columns, contexts, responses, rows }: Rows): AttemptEvent[] 
       urls: [request],
     };
   });
+}
+
+/** Returns the batch of a row, if it was sent in one. */
+function batchOf(batches: Rows['batches'], cell: unknown): Pick<UrlAttempt, 'batch'> {
+  const [at, index = 0] = Array.isArray(cell) ? (cell as number[]) : [];
+  const batch = batches?.[at ?? -1];
+  return batch ? { batch: { ...batch, index } } : {};
 }
 
 /** Returns the context of a row. @throws RangeError if the record does not have it */

@@ -25,6 +25,8 @@ export interface Delivery {
   expiresAt: number;
   /** attempts already made */
   attempt: number;
+  /** further attempts, in batches that were rejected and halved; the retry plan does not count them */
+  halved?: number;
   /** waits already begun, with or without an attempt; with `attempt` and `replay` it identifies this record */
   hop: number;
   /** number of the replay that it belongs to; 0: none */
@@ -83,6 +85,11 @@ function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
+/** Returns how many attempts were made since it was sent or replayed. */
+export function attemptsMade({ attempt, halved = 0 }: Delivery): number {
+  return attempt + halved;
+}
+
 /** Encodes the record headers. Defaults are left out, so that a first attempt has few headers. */
 export function encodeDelivery(d: Delivery): Record<string, string> {
   const headers: Record<string, string> = {
@@ -102,6 +109,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.userId !== undefined) headers.user = d.userId;
   if (d.anonymousId !== undefined) headers.anonymous = d.anonymousId;
   if (d.attempt > 0) headers.attempt = String(d.attempt);
+  if (d.halved) headers.halved = String(d.halved);
   if (d.hop > 0) headers.hop = String(d.hop);
   if (d.replay > 0) headers.replay = String(d.replay);
   if (d.closed.length > 0) headers.closed = d.closed.join(',');
@@ -192,6 +200,7 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
   if (anonymous !== undefined) delivery.anonymousId = anonymous;
   if (headers['not-before']) delivery.notBefore = Number(headers['not-before']);
+  if (Number(headers.halved) > 0) delivery.halved = Number(headers.halved);
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;
   if (reason !== undefined) delivery.reason = reason;

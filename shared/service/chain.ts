@@ -44,6 +44,18 @@ export class Chain<T extends Link<T>> {
     this.#size++;
   }
 
+  /** Adds an entry at the beginning. It must be in no chain. */
+  unshift(entry: T): void {
+    const first = this.#first;
+    entry.chain = this;
+    entry.before = undefined;
+    entry.after = first;
+    if (first) first.before = entry;
+    else this.#last = entry;
+    this.#first = entry;
+    this.#size++;
+  }
+
   /** @returns whether the entry was in this chain */
   delete(entry: T): boolean {
     if (entry.chain !== this) return false;

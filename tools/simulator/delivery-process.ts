@@ -1,10 +1,10 @@
 import { Deliverer, type Limits } from '../../services/delivery/handler';
-import { type LaneOptions } from '../../services/delivery/lanes/lane';
+import { type LaneOptions } from '../../services/delivery/lanes/lane-context';
 import { LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
 import { StallClock } from '../../services/delivery/clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
-import { circuitRecord } from '../../services/delivery/disposition';
+import { circuitRecord } from '../../services/delivery/side-events';
 import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';

@@ -27,6 +27,7 @@ import { secretsNow } from './rotation';
 import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
 import { openWebhooks, originOf } from './stored-webhook';
 import { tlsView } from './tls';
+import { batchErrors } from './batch';
 import { proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
 
 /**
@@ -112,7 +113,8 @@ function optionErrors(
   before: Partial<Pick<Destination, 'proxy' | 'webhooks'>>,
   { tiersMs }: Making,
 ): FieldError[] {
-  return [...headerClashes(body, before.webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
+  const errors = [...headerClashes(body, before.webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
+  return [...errors, ...batchErrors(body)];
 }
 
 function webhooksIn(body: Json): JsonObject[] {

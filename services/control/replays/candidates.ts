@@ -117,7 +117,7 @@ export function replayRecords(
   replay: number,
   { nowMs, windowMs, job }: { nowMs: number; windowMs: number; job?: string },
 ): OutRecord[] {
-  const { notBefore, final, reason, error, test, ...rest } = delivery;
+  const { halved, notBefore, final, reason, error, test, ...rest } = delivery;
   const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed: [], expiresAt: nowMs + windowMs };
   const at = new Date(nowMs).toISOString();
   const event: WaitingEvent = {

@@ -6,7 +6,7 @@ const [OPEN, CLOSE] = [Buffer.from('['), Buffer.from(']')];
 /** Bytes of an array beside its elements and the commas between them. */
 const BRACKETS = 2;
 
-/** Returns the length of the array in bytes. @param elementBytes of all elements together */
+/** Returns the length of the array in bytes. @param elementBytes total of the elements */
 export function batchBytes(count: number, elementBytes: number): number {
   return elementBytes + Math.max(0, count - 1) + BRACKETS;
 }

@@ -1,9 +1,12 @@
 import { Chain } from '../../../shared/service/chain';
-import { Circuit, type CircuitOptions } from './circuit';
+import { Circuit } from './circuit';
 import { type Job, type Kind, kindOf, type Offer, type Refusal, type Signal } from './types';
-import { LaneQueue, type Queued } from './queue';
-import { ConcurrencyLimit, type ConcurrencyOptions } from './concurrency-limit';
-import { type SocketShares, type Share } from './socket-shares';
+import { expectedWait } from './expected-wait';
+import { LaneQueue } from './queue';
+import { QueuedBytes } from './queued-bytes';
+import { ConcurrencyLimit } from './concurrency-limit';
+import { type LaneContext, type LaneOptions } from './lane-context';
+import { type Share } from './socket-shares';
 import { RateLimit } from './rate-limit';
 
 /**
@@ -19,32 +22,11 @@ import { RateLimit } from './rate-limit';
  * healthy backlog.)
  */
 
-export interface LaneOptions extends ConcurrencyOptions {
-  circuit: CircuitOptions;
-  /** longest expected wait of a job in the queue: the shortest tier */
-  maxWaitMs: number;
-  /** memory for the queued bodies of all lanes */
-  maxQueuedBytes: number;
-}
-
-/** State that all lanes share. */
-export interface LaneContext {
-  sockets: SocketShares;
-  queued: Queued;
-  /** True if this process is at its limit: more concurrent requests would only slow each other down. */
-  saturated(): boolean;
-  /** stall time that the shared clock has left out so far, ms */
-  stoodStillMs(): number;
-  /** jobs that may still be diverted in this tick: when many circuits open together, other lanes must not wait for it */
-  shedBudget: { left: number };
-  /** lanes that wait for a moment rather than a response, and need a tick */
-  timed: Set<{ tick(now: number): void }>;
-}
-
 export class Lane {
   readonly concurrency: ConcurrencyLimit;
   readonly circuit: Circuit;
   readonly rateLimit = new RateLimit();
+  readonly bytes: QueuedBytes;
   readonly #queue: LaneQueue<Job>;
   readonly #share: Share = { held: 0, waits: 0, begin: (kind, now) => this.#given(kind, now) };
   /** open jobs, oldest first */
@@ -62,7 +44,8 @@ export class Lane {
   ) {
     this.concurrency = new ConcurrencyLimit(options);
     this.circuit = new Circuit(options.circuit);
-    this.#queue = new LaneQueue(around.queued, options.maxQueuedBytes);
+    this.bytes = new QueuedBytes(around.queued, options.maxQueuedBytes);
+    this.#queue = new LaneQueue(this.bytes);
   }
 
   get active(): number {
@@ -88,18 +71,34 @@ export class Lane {
   /** Starts the job, queues it, or refuses it with the reason and the expected wait. */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
-    const first = job.urgent === true || (this.queued === 0 && this.#mayBegin(now));
+    const isNext = this.queued === 0 || job.isPart === true;
+    const first = job.urgent === true || (isNext && this.#mayBegin(now));
     if (first && this.around.sockets.take(this.#share)) {
       this.#start(job, now);
       return 'started';
     }
     if (job.due && this.#diverted > 0) this.#diverted--;
-    const refusal = this.#refusal(kindOf(job), now, this.options.maxWaitMs);
+    const mostMs = job.isPart ? Infinity : this.options.maxWaitMs;
+    const refusal = this.#refusal(kindOf(job), now, mostMs);
     if (refusal) return refusal;
-    if (!this.#queue.hasRoom(job)) return this.#full(kindOf(job), now);
+    if (!this.#queue.hasRoom(job)) return this.full(kindOf(job), now);
     this.#queue.push(job);
     this.#await(now);
     return 'queued';
+  }
+
+  /** Returns why a batch need not gather for this endpoint; undefined also if its next request would be a probe. */
+  away(now: number): Refusal | undefined {
+    this.usedAt = now;
+    return this.circuit.mayProbe(now) ? undefined : this.#hindrance(now);
+  }
+
+  /**
+   * Returns the refusal of a job that has no room. Its wait includes the jobs diverted before it: otherwise all would
+   * return together, most in vain.
+   */
+  full(kind: Kind, now: number): Refusal {
+    return this.#expect(kind, now, this.#diverted++);
   }
 
   /** Returns why a queued job has not started yet, if it lacks nothing but time. */
@@ -108,19 +107,10 @@ export class Lane {
   }
 
   /** Estimates the wait of a job offered now. @param before number of jobs ahead that are not in the queue */
-  #expect(kind: Kind, now: number, before = 0): { waitMs: number; reason: 'lane_full' | 'rate_limited' } {
-    const { concurrency, circuit, rateLimit } = this;
-    const oneMs = Math.max(concurrency.meanMs, now - (this.#open.first?.begunAt ?? now));
+  #expect(kind: Kind, now: number, before = 0) {
+    const oldestMs = now - (this.#open.first?.begunAt ?? now);
     const jobs = this.#queue.through(kind) + before;
-    const width = this.around.sockets.contended
-      ? Math.max(1, Math.min(this.active, concurrency.limit))
-      : concurrency.limit;
-    // A recovering endpoint doubles its width with each round.
-    const recoveryMs = Math.log2(concurrency.limit / this.limit) * oneMs;
-    const paceMs = recoveryMs + concurrency.drainMs(jobs, oneMs, width);
-    const rateMs = recoveryMs + rateLimit.waitMs(jobs, now);
-    const waitMs = (circuit.refusal(now)?.waitMs ?? 0) + Math.max(paceMs, rateMs);
-    return { waitMs, reason: rateMs > paceMs ? 'rate_limited' : 'lane_full' };
+    return expectedWait(this, { jobs, oldestMs, contended: this.around.sockets.contended }, now);
   }
 
   /** Frees the place of a job. */
@@ -238,13 +228,13 @@ export class Lane {
 
   /** Returns why a job of this kind can neither start nor wait here. */
   #refusal(kind: Kind, now: number, maxWaitMs: number): Refusal | undefined {
-    const refusal = this.circuit.refusal(now);
-    if (refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs)) return refusal;
-    return this.#expect(kind, now).waitMs > maxWaitMs ? this.#full(kind, now) : undefined;
+    return this.#hindrance(now) ?? (this.#expect(kind, now).waitMs > maxWaitMs ? this.full(kind, now) : undefined);
   }
 
-  /** Adds the jobs diverted before this one to its wait: otherwise all would return together, most in vain. */
-  #full(kind: Kind, now: number): Refusal {
-    return this.#expect(kind, now, this.#diverted++);
+  /** Returns why no job can wait here, because the endpoint is away for long. */
+  #hindrance(now: number): Refusal | undefined {
+    const refusal = this.circuit.refusal(now);
+    const isLong = refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs);
+    return isLong ? refusal : undefined;
   }
 }

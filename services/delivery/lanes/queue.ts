@@ -1,4 +1,5 @@
 import { Chain, type Link } from '../../../shared/service/chain';
+import { type QueuedBytes } from './queued-bytes';
 import { DUE_SHARE, type Kind, kindOf } from './types';
 
 /** The queue of one lane: first attempts and due retries apart, in order of arrival, within a memory limit. */
@@ -6,24 +7,14 @@ import { DUE_SHARE, type Kind, kindOf } from './types';
 interface Waiting<J> extends Link<J> {
   readonly bytes: number;
   readonly due: boolean;
-}
-
-/** Totals of the queues of all lanes. */
-export interface Queued {
-  count: number;
-  bytes: number;
+  readonly isPart?: boolean;
 }
 
 export class LaneQueue<J extends Waiting<J>> {
   readonly #jobs: Record<Kind, Chain<J>> = { fresh: new Chain(), due: new Chain() };
-  #bytes = 0;
   #turn = 0;
 
-  /** @param maxBytes for all lanes together */
-  constructor(
-    private readonly all: Queued,
-    private readonly maxBytes: number,
-  ) {}
+  constructor(private readonly memory: QueuedBytes) {}
 
   get size(): number {
     return this.#jobs.fresh.size + this.#jobs.due.size;
@@ -33,13 +24,9 @@ export class LaneQueue<J extends Waiting<J>> {
     return this.#jobs[kind].size;
   }
 
-  /**
-   * Each lane may take as much memory as is left free, so that a few large lanes always leave room for the next.
-   * Retries may take half of it.
-   */
-  hasRoom({ bytes, due }: J): boolean {
-    const free = Math.max(0, this.maxBytes - this.all.bytes);
-    return this.#bytes + bytes <= (due ? free / 2 : free);
+  /** Returns whether the memory for queued bodies has room for the job. */
+  hasRoom(job: J): boolean {
+    return this.memory.hasRoom(job);
   }
 
   /** Returns all queued jobs. */
@@ -47,11 +34,11 @@ export class LaneQueue<J extends Waiting<J>> {
     return [...this.#jobs.fresh.entries(), ...this.#jobs.due.entries()];
   }
 
+  /** Adds a job at the end, or a part of a batch at the beginning. */
   push(job: J): void {
-    this.#jobs[kindOf(job)].push(job);
-    this.#bytes += job.bytes;
-    this.all.bytes += job.bytes;
-    this.all.count++;
+    if (job.isPart) this.#jobs[kindOf(job)].unshift(job);
+    else this.#jobs[kindOf(job)].push(job);
+    this.memory.add(job.bytes, 1);
   }
 
   /** Removes the first job of the wanted kind or, if there is none, of the other kind. */
@@ -88,9 +75,7 @@ export class LaneQueue<J extends Waiting<J>> {
 
   #leave(job: J | undefined): J | undefined {
     if (!job || !this.#jobs[kindOf(job)].delete(job)) return undefined;
-    this.#bytes -= job.bytes;
-    this.all.bytes -= job.bytes;
-    this.all.count--;
+    this.memory.add(-job.bytes, -1);
     return job;
   }
 }

@@ -1,5 +1,6 @@
 import { type CircuitState } from './circuit';
-import { Lane, type LaneContext, type LaneOptions } from './lane';
+import { Lane } from './lane';
+import { type LaneContext, type LaneOptions } from './lane-context';
 import { SocketShares, type SocketSharesOptions } from './socket-shares';
 import { type Signal } from './types';
 import { type Endpoint } from '../destinations';

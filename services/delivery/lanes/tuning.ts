@@ -1,6 +1,6 @@
 import { type Limits } from '../handler';
 import { type ProcessLimits } from '../process-limits';
-import { type LaneOptions } from './lane';
+import { type LaneOptions } from './lane-context';
 import { type SocketSharesOptions } from './socket-shares';
 
 /** The limits of one delivery process and of one lane. */

@@ -31,6 +31,8 @@ export interface Job extends LaneFields {
   readonly due: boolean;
   /** a test send: never waits and is never refused while there is a socket for it */
   readonly urgent?: boolean;
+  /** a half of a batch that was rejected: it goes ahead of the queue, however full */
+  readonly isPart?: boolean;
   /** Takes a place of the lane: call `Lane.ended` to free it. */
   start(): void;
   /**

@@ -11,7 +11,7 @@ import { fakeProgress, recordingProducer } from '../../support/fakes';
 import { Deliverer } from '../../../services/delivery/handler';
 import { keepLaneMs, laneOptions } from '../../../services/delivery/lanes/tuning';
 import { LaneRegistry } from '../../../services/delivery/lanes/registry';
-import { circuitRecord } from '../../../services/delivery/disposition';
+import { circuitRecord } from '../../../services/delivery/side-events';
 import { type SendRequest, type SendResult } from '../../../services/delivery/http/exchange';
 import { Destinations, type OpenDestination, type Endpoint } from '../../../services/delivery/destinations';
 import { systemClock } from '../../../services/delivery/clock';

@@ -1,4 +1,4 @@
-import { type LaneOptions } from '../../../services/delivery/lanes/lane';
+import { type LaneOptions } from '../../../services/delivery/lanes/lane-context';
 import { readable } from '../../bench/arithmetic';
 import { answers, badFrom, breaksAt, failsSometimes, hangs, refuses, works } from '../endpoint';
 import { play, type Options, type Scenario } from '../scenario';

@@ -240,12 +240,21 @@ describe('bad fields', () => {
     ['a whsec_ secret of one byte', { sharedSecret: 'whsec_ab' }, '#/sharedSecret'],
     ['half a surrogate pair in the secret', { sharedSecret: 'abc\ud800' }, '#/sharedSecret'],
     ['an empty list of types', { types: [] }, '#/types'],
+    ['batches of texts', { batch: {}, request: { body: '"user " + userId' } }, '#/batch'],
     ['null as sources', { sources: null }, '#/sources'],
   ])('POST refuses %s', async (_, over, pointer) => {
     const answer = await control.call('post', '/destinations').send(aBody(over));
     expect(answer.status).toBe(422);
     expect(answer.body.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
   });
+
+  it.each(['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'])(
+    'POST refuses batches in the format %s',
+    async (format) => {
+      const answer = await control.call('post', '/destinations').send(aBody({ batch: {}, request: { format } }));
+      expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
+    },
+  );
 
   it('PATCH names every bad field', async () => {
     const { id } = await make();
@@ -293,6 +302,20 @@ describe('PATCH', () => {
       webhooks: made.webhooks,
     });
     expect(stored(made.id).webhooks[0]?.headers).toEqual({ Authorization: 'Bearer planted-header' });
+  });
+
+  it.each([
+    ['cloudevents', { format: 'cloudevents' }],
+    ['thin', { format: 'thin' }],
+    ['the body that a template makes', { body: '{"user": userId}' }],
+  ])('POST accepts batches of %s', async (_, request) => {
+    expect((await make({ batch: {}, request })).batch).toMatchObject({ maxEvents: 100 });
+  });
+
+  it('PATCH refuses a format that the stored batch excludes', async () => {
+    const { id } = await make({ batch: {} });
+    const answer = await patch(id, { request: { format: 'slack' } });
+    expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
   });
 
   it('PATCH changes one limit of a batch, and removes the batch by null', async () => {

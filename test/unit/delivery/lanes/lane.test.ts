@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type Job, type Refusal, type Signal } from '../../../../services/delivery/lanes/types';
-import { Lane, type LaneContext, type LaneOptions } from '../../../../services/delivery/lanes/lane';
+import { Lane } from '../../../../services/delivery/lanes/lane';
+import { type LaneContext, type LaneOptions } from '../../../../services/delivery/lanes/lane-context';
 import { SocketShares } from '../../../../services/delivery/lanes/socket-shares';
 import { park } from '../../../../shared/model/schedule';
 

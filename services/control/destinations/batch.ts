@@ -1,0 +1,27 @@
+import { compileBody } from '../../../shared/cel/template';
+import { type Json, type JsonObject } from '../../../shared/model/message';
+import { type FieldError, pointer } from '../http/problem';
+
+/** Formats whose receivers take one event a request, or whose body is only a part of the event. */
+const SINGLE = ['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'];
+
+/** Returns an error if `batch` and `request` of a body exclude each other: a batch is a JSON array of whole events. */
+export function batchErrors(body: Json): FieldError[] {
+  const { batch, request } = asObject(body);
+  if (batch === undefined || batch === null) return [];
+  const { format, body: template } = asObject(request);
+  if (typeof format === 'string' && SINGLE.includes(format)) {
+    return [error(`cannot be used with the format ${format}, whose receivers take one event in each request`)];
+  }
+  const compiled = typeof template === 'string' ? compileBody(template) : undefined;
+  const isText = compiled?.kind === 'template' && compiled.yields === 'text';
+  return isText ? [error('cannot be used with a body that is text, because a batch is a JSON array')] : [];
+}
+
+function error(detail: string): FieldError {
+  return { pointer: pointer(['batch']), detail };
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

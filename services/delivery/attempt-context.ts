@@ -1,0 +1,70 @@
+import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { type Timing } from './admission';
+import { Batches } from './batches/batches';
+import { type Clock, systemClock } from './clock';
+import { type Destinations } from './destinations';
+import { type DeliveryInHand, type Disposition } from './disposition';
+import { ResponseBudget } from './http/judge-response';
+import { type LaneRegistry } from './lanes/registry';
+import { type RequestContext } from './request';
+
+/** The surroundings of an attempt. */
+
+/** A delivery whose record is open. */
+export interface OpenDelivery extends DeliveryInHand {
+  record: OpenRecord;
+}
+
+export interface AttemptOptions {
+  destinations: Pick<Destinations, 'lookup'>;
+  lanes: LaneRegistry;
+  sender: RequestContext['sender'];
+  tiersMs: number[];
+  /** for how long after its acceptance a delivery is attempted */
+  windowMs: number;
+  /** default: the machine's */
+  time?: Clock;
+}
+
+export interface AttemptListener {
+  /**
+   * Called once for each attempt.
+   * @param disposition undefined if the delivery must be decided again: nothing was sent, and the configuration changed while
+   * it waited, or its record is being revoked
+   */
+  ended(inHand: OpenDelivery, disposition: Disposition | undefined, nowMs: number): void;
+  /** an additional event: a request that ended after its attempt, or a batch that is halved */
+  event(event: OutRecord): void;
+}
+
+/** State that all attempts of a process share. */
+export class AttemptContext implements RequestContext {
+  readonly responses = new ResponseBudget();
+  readonly batches: Batches;
+  readonly time: Clock;
+  readonly lanes: LaneRegistry;
+  readonly sender: RequestContext['sender'];
+
+  constructor(
+    readonly options: AttemptOptions,
+    readonly on: AttemptListener,
+  ) {
+    this.time = options.time ?? systemClock;
+    this.lanes = options.lanes;
+    this.sender = options.sender;
+    this.batches = new Batches(this);
+  }
+
+  timing(): Timing {
+    const { tiersMs, windowMs } = this.options;
+    return { nowMs: this.time.brokerMs(), tiersMs, windowMs };
+  }
+}
+
+/** Memory of an unfinished delivery beside its body: headers, attempt, job and request. */
+const IN_HAND_BYTES = 4 * 1024;
+
+/** Returns the memory of a delivery in hand, bytes. */
+export function sizeOf({ body }: DeliveryInHand): number {
+  return IN_HAND_BYTES + body.length;
+}

@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+import { type BatchSettings, DELIVERIES_HEADER } from '../../../shared/model/batch';
+import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
+import { type NotTried } from '../admission';
+import { type Endpoint } from '../destinations';
+import { type JudgedResponse, type ResponseBudget } from '../http/judge-response';
+import { type SendResult } from '../http/exchange';
+import { type Lane } from '../lanes/lane';
+import { type Job, type Refusal } from '../lanes/types';
+import { buildRequest, type Permit, type RequestContext, type RequestOwner } from '../request';
+import { requestEnded } from '../telemetry';
+import { batchBytes, joinBodies } from './array';
+import { judgeBatch } from './judge-batch';
+
+/** The attempt of a member. Each member has one call of `judged`, `withheld` or `leftOut` in the end. */
+export interface MemberOwner extends RequestOwner {
+  readonly inHand: RequestOwner['inHand'] & { body: Buffer };
+  /** true once another URL has settled its delivery */
+  readonly isSettled: boolean;
+  /** The batch was rejected as a whole. Its halves follow. */
+  halved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void;
+  judged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string): void;
+  /** The batch was not sent, for lack of a token. */
+  withheld(refusal: Refusal, attempt: UrlAttempt, endpoint: Endpoint): void;
+}
+
+/** The place of a delivery in a batch. */
+export interface Member {
+  readonly owner: MemberOwner;
+  readonly endpoint: Endpoint;
+  /** the batch in which it waits */
+  batch: BatchRequest | undefined;
+}
+
+export interface BatchContext extends RequestContext {
+  time: RequestContext['time'] & { brokerMs(): number };
+  responses: ResponseBudget;
+}
+
+/** The collection of the batches that wait. */
+export interface BatchOwner {
+  readonly context: BatchContext;
+  /** The batch takes no more members, and waits no longer. */
+  closed(batch: BatchRequest): void;
+  /** Sends the halves of a batch. */
+  resend(halves: BatchRequest[]): void;
+}
+
+/** Further members join the batch with their key until this time, by the stall clock. */
+interface Gathering {
+  key: string;
+  until: number;
+}
+
+interface BatchKind {
+  lane: Lane;
+  due: boolean;
+  urgent?: boolean;
+  /** absent: a half of a rejected batch, which takes no further members */
+  gathering?: Gathering;
+}
+
+/** The members revoke their records one by one. */
+const NOT_REVOKING = { isRevoking: false };
+
+interface Ready {
+  member: Member;
+  permit: Permit;
+}
+
+/**
+ * Several deliveries to one URL as one request, from the first that waits until the response. It gathers, then it is
+ * the job of its lane, and it takes further members until it begins.
+ */
+export class BatchRequest implements Job {
+  before: Job | undefined = undefined;
+  after: Job | undefined = undefined;
+  chain: object | undefined = undefined;
+  begunAt = 0;
+  stoodStillMs = 0;
+  period = 0;
+  readonly record = NOT_REVOKING;
+  /** counted with each member */
+  readonly bytes = 0;
+  readonly members: Member[] = [];
+  /** true while it waits, for further members or in the queue of its lane */
+  isOpen = true;
+  /** true once it was offered to its lane */
+  isOffered = false;
+  #bodyBytes = 0;
+
+  readonly lane: Lane;
+  readonly due: boolean;
+  readonly urgent: boolean;
+  readonly gathering: Gathering | undefined;
+  readonly isPart: boolean;
+
+  constructor(
+    private readonly owner: BatchOwner,
+    { lane, due, urgent = false, gathering }: BatchKind,
+  ) {
+    [this.lane, this.due, this.urgent, this.gathering] = [lane, due, urgent, gathering];
+    this.isPart = gathering === undefined;
+  }
+
+  /** Adds a delivery whose bytes were counted for the lane. */
+  add(member: Member): void {
+    member.batch = this;
+    this.members.push(member);
+    this.#bodyBytes += member.owner.inHand.body.length;
+  }
+
+  hasRoom(body: Buffer, { maxEvents, maxBytes }: BatchSettings): boolean {
+    const { length } = this.members;
+    return length < maxEvents && batchBytes(length + 1, this.#bodyBytes + body.length) <= maxBytes;
+  }
+
+  /** Takes out a delivery. @returns false if the request has begun */
+  remove(member: Member): boolean {
+    const at = this.members.indexOf(member);
+    if (!this.isOpen || at < 0) return false;
+    this.members.splice(at, 1);
+    member.batch = undefined;
+    const { length } = member.owner.inHand.body;
+    this.#bodyBytes -= length;
+    this.lane.bytes.add(-length);
+    if (this.members.length > 0) return true;
+    this.#close();
+    if (this.isOffered) this.lane.remove(this);
+    return true;
+  }
+
+  /** Offers the batch to its lane, which starts, queues or refuses it. */
+  offer(now: number): void {
+    if (this.isOffered) return;
+    this.isOffered = true;
+    const offer = this.lane.offer(this, now);
+    if (typeof offer === 'object') this.refuse(offer);
+  }
+
+  refuse(refusal?: Refusal): void {
+    this.#close();
+    for (const { owner, endpoint } of this.members) owner.leftOut(refusal, endpoint);
+  }
+
+  /** Sends the members that may still be sent, as `UrlRequest.start` does. */
+  start(): void {
+    this.#close();
+    const ready: Ready[] = [];
+    for (const member of this.members) {
+      const permit = member.owner.permit(member.endpoint);
+      if (permit && 'endpoint' in permit && fits(ready, permit, member)) ready.push({ member, permit });
+      else this.#withdraw(member, permit && 'endpoint' in permit ? undefined : permit);
+    }
+    const [first] = ready;
+    if (first) this.#send(first.permit, ready);
+    else queueMicrotask(() => this.lane.ended(this, this.#now(), { kind: 'withdrawn' }));
+  }
+
+  #close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.lane.bytes.add(-this.#bodyBytes);
+    this.owner.closed(this);
+  }
+
+  #withdraw({ owner, endpoint }: Member, decision: NotTried | undefined): void {
+    const isOverdue = decision?.kind === 'dead' && decision.reason === 'window_closed';
+    const refusal = isOverdue ? this.lane.overdue(this, this.#now()) : undefined;
+    queueMicrotask(() => owner.leftOut(refusal, endpoint));
+  }
+
+  #send({ destination, endpoint }: Permit, ready: Ready[]): void {
+    const { sender, time } = this.owner.context;
+    const members = ready.map(({ member }) => member);
+    const id = `bat_${randomBytes(20).toString('base64url')}`;
+    const body = joinInHand(members);
+    const traces = members.map(({ owner }) => childTraceparent(owner.inHand.delivery.traceparent));
+    const traceparent = traces.find(isTraced) ?? traces[0] ?? '';
+    const request = buildRequest({ id, body, destination, endpoint, nowMs: time.wallMs(), traceparent });
+    request.headers.push(DELIVERIES_HEADER, members.map(({ owner }) => owner.inHand.delivery.id).join(','));
+    sender.send(request, (result) => this.#ended({ id, endpoint, members, traces }, result));
+  }
+
+  #ended(sent: { id: string; endpoint: Endpoint; members: Member[]; traces: string[] }, result: SendResult): void {
+    const { id, endpoint, members, traces } = sent;
+    const { responses, time } = this.owner.context;
+    const size = members.length;
+    const nowMs = time.brokerMs();
+    const keep = (bytes: number) => responses.take(endpoint.destinationId, bytes, nowMs);
+    const { whole, isHalved, named, signal } = judgeBatch(endpoint, result, { size, nowMs, keep });
+    const withheld = !result.ok && !this.urgent && result.withheld;
+    if (!withheld) requestEnded(whole.attempt);
+    members.forEach(({ owner }, index) => {
+      const judged = named.get(index) ?? whole;
+      const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index } };
+      const traceparent = traces[index] ?? '';
+      if (withheld) owner.withheld(withheld, attempt, endpoint);
+      else if (isHalved) owner.halved(endpoint, attempt, traceparent);
+      else owner.judged(endpoint, { ...judged, attempt }, traceparent);
+    });
+    // The halves come before others for the place that this request leaves.
+    if (isHalved) this.#halve(members);
+    this.lane.ended(this, this.#now(), signal);
+  }
+
+  #halve(members: Member[]): void {
+    const middle = Math.ceil(members.length / 2);
+    const halves = [members.slice(0, middle), members.slice(middle)].map((half) => {
+      const part = new BatchRequest(this.owner, { lane: this.lane, due: this.due });
+      for (const member of half) part.add(member);
+      this.lane.bytes.add(part.#bodyBytes);
+      return part;
+    });
+    this.owner.resend(halves);
+  }
+
+  #now(): number {
+    return this.owner.context.lanes.now();
+  }
+}
+
+/** Returns whether the member may be sent with these, by the present limits. Others are decided again. */
+function fits(ready: readonly Ready[], { endpoint: { id, batch } }: Permit, { owner }: Member): boolean {
+  if (!batch) return false;
+  if (ready.length === 0) return true;
+  const bytes = ready.reduce((sum, { member }) => sum + member.owner.inHand.body.length, owner.inHand.body.length);
+  const isWithin = ready.length < batch.maxEvents && batchBytes(ready.length + 1, bytes) <= batch.maxBytes;
+  return isWithin && ready[0]?.permit.endpoint.id === id;
+}
+
+/** Joins the bodies. Each delivery then holds its part of the array, so that no body is in memory twice. */
+function joinInHand(members: readonly Member[]): Buffer {
+  const body = joinBodies(members.map(({ owner }) => owner.inHand.body));
+  let at = 1;
+  for (const { owner } of members) {
+    const { length } = owner.inHand.body;
+    owner.inHand.body = body.subarray(at, at + length);
+    at += length + 1;
+  }
+  return body;
+}

@@ -1,0 +1,130 @@
+import { type Endpoint } from '../destinations';
+import { type Lane } from '../lanes/lane';
+import { kindOf } from '../lanes/types';
+import { DUE } from '../../../shared/kafka/topics';
+import { type Clock } from '../clock';
+import { type BatchContext, type BatchOwner, BatchRequest, type Member, type MemberOwner } from './batch-request';
+
+/** The batches that wait: for further deliveries, or in the lanes of their URLs. */
+
+/** Far shorter than the shortest wait of a batch. */
+const SWEEP_MS = 20;
+
+interface BatchesContext extends BatchContext {
+  time: BatchContext['time'] & Pick<Clock, 'after'>;
+  lanes: BatchContext['lanes'] & { of(endpoint: Endpoint): Lane };
+}
+
+export class Batches implements BatchOwner {
+  /** batches that have not begun */
+  readonly #waiting = new Set<BatchRequest>();
+  /** waiting batches that take further members */
+  readonly #joinable = new Map<string, BatchRequest>();
+  #isSweeping = false;
+
+  constructor(readonly context: BatchesContext) {}
+
+  /** Returns a member of the next batch to this URL, with the calls of a single request. */
+  member(owner: MemberOwner, endpoint: Endpoint) {
+    const member: Member = { owner, endpoint, batch: undefined };
+    return {
+      endpoint,
+      offer: () => this.#join(member),
+      // A first batch is sent whole, even to a URL whose delivery another one settles.
+      cancel: () => owner.inHand.delivery.attempt > 0 && member.batch?.remove(member) === true,
+    };
+  }
+
+  closed(batch: BatchRequest): void {
+    this.#waiting.delete(batch);
+    this.#seal(batch);
+  }
+
+  resend(halves: BatchRequest[]): void {
+    const now = this.#now();
+    for (const half of halves) this.#waiting.add(half);
+    // The last one offered is the first in the queue.
+    for (const half of halves.reverse()) half.offer(now);
+  }
+
+  /** Sends all batches without waiting for more deliveries, since this process has no room for these. */
+  hurry(): void {
+    const now = this.#now();
+    for (const batch of [...this.#waiting]) batch.offer(now);
+  }
+
+  /** Takes out the deliveries of revoked records. A batch with a settled one, which has no open record, is sent immediately. */
+  release(): void {
+    const now = this.#now();
+    for (const batch of [...this.#waiting]) {
+      const leaving = batch.members.filter(({ owner }) => owner.inHand.record.isRevoking);
+      const unsettled = leaving.filter(({ owner }) => !owner.isSettled);
+      for (const member of unsettled) if (batch.remove(member)) member.owner.leftOut(undefined, member.endpoint);
+      if (unsettled.length < leaving.length && batch.isOpen) batch.offer(now);
+    }
+  }
+
+  #join(member: Member): void {
+    const { owner, endpoint } = member;
+    const { delivery, body, record } = owner.inHand;
+    const settings = endpoint.batch;
+    const now = this.#now();
+    const lane = this.context.lanes.of(endpoint);
+    const [due, urgent] = [record.topic === DUE, delivery.test === true];
+    const away = urgent ? undefined : lane.away(now);
+    if (!settings || record.isRevoking || away) {
+      owner.leftOut(away, endpoint);
+      return;
+    }
+    const key = `${endpoint.lane}/${endpoint.id}/${kindOf({ due })}`;
+    const known = urgent ? undefined : this.#joinable.get(key);
+    const joined = known?.hasRoom(body, settings) ? known : undefined;
+    if (known && !joined) this.#seal(known, now);
+    if (urgent) lane.bytes.add(body.length);
+    else if (!lane.bytes.take({ bytes: body.length, due })) {
+      if (joined) this.#seal(joined, now);
+      owner.leftOut(lane.full(kindOf({ due }), now), endpoint);
+      return;
+    }
+    const until = now + settings.maxWaitMs;
+    const batch = joined ?? this.#open(new BatchRequest(this, { lane, due, urgent, gathering: { key, until } }));
+    batch.add(member);
+    if (batch.members.length >= settings.maxEvents) this.#seal(batch, now);
+    else if (urgent || lane.circuit.mayProbe(now)) batch.offer(now);
+  }
+
+  #open(batch: BatchRequest): BatchRequest {
+    this.#waiting.add(batch);
+    if (batch.gathering && !batch.urgent) this.#joinable.set(batch.gathering.key, batch);
+    this.#sweepSoon();
+    return batch;
+  }
+
+  /** Takes no further members. @param offerAt offers it to its lane too */
+  #seal(batch: BatchRequest, offerAt?: number): void {
+    const key = batch.gathering?.key ?? '';
+    if (this.#joinable.get(key) === batch) this.#joinable.delete(key);
+    if (offerAt !== undefined) batch.offer(offerAt);
+  }
+
+  #sweepSoon(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    this.context.time.after(SWEEP_MS, () => this.#sweep());
+  }
+
+  /** Offers the batches whose wait is over, or whose endpoint went away. */
+  #sweep(): void {
+    this.#isSweeping = false;
+    const now = this.#now();
+    for (const batch of [...this.#waiting]) {
+      if (batch.isOffered) continue;
+      if (now >= (batch.gathering?.until ?? 0) || batch.lane.away(now)) batch.offer(now);
+      else this.#sweepSoon();
+    }
+  }
+
+  #now(): number {
+    return this.context.lanes.now();
+  }
+}

@@ -1,0 +1,57 @@
+import { type Endpoint } from '../destinations';
+import { judgeResponse, type JudgedResponse } from '../http/judge-response';
+import { type SendResult } from '../http/exchange';
+import { type Signal } from '../lanes/types';
+import { failedMembers } from './array';
+
+/** Judges the result of a batch for each of its deliveries and for the lane. Pure. */
+
+export interface JudgedBatch {
+  /** of the request */
+  whole: JudgedResponse;
+  /** true if it was rejected and has several deliveries, so that its halves follow */
+  isHalved: boolean;
+  /** by index, of the deliveries that a 2xx names; `whole` holds for the others */
+  named: ReadonlyMap<number, JudgedResponse>;
+  /** a batch is one request to the lane */
+  signal: Signal;
+}
+
+/** @param keep returns whether the history has room for this number of bytes */
+export function judgeBatch(
+  endpoint: Endpoint,
+  result: SendResult,
+  { size, nowMs, keep }: { size: number; nowMs: number; keep: (bytes: number) => boolean },
+): JudgedBatch {
+  const isSuccess = result.ok && result.response.status >= 200 && result.response.status < 300;
+  // Successes share the response in the history, and others have one each.
+  const copies = isSuccess ? 1 : size;
+  const whole = judgeResponse(endpoint, result, { nowMs, keep: (bytes) => keep(bytes * copies) });
+  const named = new Map<number, JudgedResponse>();
+  if (result.ok && whole.classification === 'delivered' && !result.response.truncated) {
+    for (const [index, status] of failedMembers(result.response.body, size)) {
+      named.set(index, judgeNamed(endpoint, result, whole, status));
+    }
+  }
+  const isHalved = result.ok && whole.classification === 'rejected' && size > 1;
+  return { whole, isHalved, named, signal: signalOf(whole, named, size) };
+}
+
+/** Judges a delivery as if it had been answered with this status alone. */
+function judgeNamed(
+  endpoint: Endpoint,
+  result: SendResult & { ok: true },
+  whole: JudgedResponse,
+  status: number,
+): JudgedResponse {
+  const alone = { status, headers: {}, body: Buffer.alloc(0), truncated: false };
+  const judged = judgeResponse(endpoint, { ...result, response: alone }, { nowMs: 0, keep: () => true });
+  const { response } = whole.attempt;
+  return { ...judged, attempt: { ...judged.attempt, ...(response && { response }) } };
+}
+
+/** A 2xx for any delivery shows that the endpoint works. */
+function signalOf(whole: JudgedResponse, named: ReadonlyMap<number, JudgedResponse>, size: number): Signal {
+  const troubled = [...named.values()].map(({ signal }) => signal).filter(({ kind }) => kind !== 'ok');
+  return troubled.length === size ? (troubled[0] ?? whole.signal) : whole.signal;
+}
