@@ -36,6 +36,8 @@ export interface About {
   options?: CommandOption[];
   /** an additional paragraph of its help */
   more?: string;
+  /** the group runs it if no subcommand is given */
+  isDefault?: boolean;
 }
 
 /** flags as commander reads them, and what they do */
@@ -62,8 +64,8 @@ export class Group {
     about: About,
     act: (session: Session, options: O, ...args: string[]) => Ended,
   ): void {
-    const { summary, example = sampleOf(this.#path(syntax)), options = [], more } = about;
-    const command = this.command.command(syntax).summary(summary).description(summary);
+    const { summary, example = sampleOf(this.#path(syntax)), options = [], more, isDefault = false } = about;
+    const command = this.command.command(syntax, { isDefault }).summary(summary).description(summary);
     for (const [flags, description] of options) addOption(command, flags, description);
     command.addHelpText('after', `${more === undefined ? '' : `\n${more}\n`}\nExample:\n  $ waypost ${example}`);
     command.action(async (...given: unknown[]) => {

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { ApiProblem } from '../shared/api/client';
 import { AppError } from '../shared/service/errors';
-import { ROOT } from '../shared/service/repo-root';
 import { type Cli, Group } from './command';
 import { addAlerts } from './commands/alerts';
 import { addAudiences } from './commands/audiences';
@@ -17,6 +15,7 @@ import { addExport } from './commands/export';
 import { addImport } from './commands/import';
 import { addListen } from './commands/listen';
 import { addLogin } from './commands/login';
+import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
 import { addRecordFormat } from './commands/record-format';
 import { addReplay } from './commands/replay';
@@ -28,6 +27,7 @@ import { addTraits } from './commands/traits';
 import { addVerify } from './commands/verify';
 import { bad, plain, wantsColour } from './output/paint';
 import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
+import { version } from './version';
 
 /** Runs the command line, from its arguments to an exit code. */
 
@@ -44,7 +44,7 @@ export async function run(argv: string[], world: ProcessContext): Promise<number
     await createProgram(cli).parseAsync(argv, { from: 'user' });
     return cli.exitCode;
   } catch (error) {
-    return explain(error, world);
+    return explain(error, world, argv.includes('--json'));
   }
 }
 
@@ -65,26 +65,31 @@ export function createProgram(cli: Cli): Command {
     ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
     ...[addAudiences, addTraits],
     ...[addAlerts, addNotices, addTokens, addDeletions, addAudit, addRecordFormat],
-    ...[addDoctor, addExport, addImport, addLogin, addCompletion],
+    ...[addDoctor, addExport, addImport, addLogin, addMcp, addCompletion],
   ];
   const top = new Group(cli, program);
   for (const one of add) one(top);
   return program;
 }
 
-function version(): string {
-  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
-}
-
-function explain(error: unknown, world: ProcessContext): number {
+/** Writes the error for people, or with --json as one JSON object. @returns the exit code */
+function explain(error: unknown, world: ProcessContext, json: boolean): number {
   // Commander has printed the message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   const red = wantsColour(world.env, world.terminal) ? bad : plain;
   if (error instanceof CliError || error instanceof AppError) {
-    world.err(`${red(error.message)}\n`);
-    return error instanceof CliError ? error.exitCode : FAILED;
+    const exitCode = error instanceof CliError ? error.exitCode : FAILED;
+    world.err(json ? `${JSON.stringify({ error: errorOf(error, exitCode) })}\n` : `${red(error.message)}\n`);
+    return exitCode;
   }
   // A bug: its stack helps to find it.
   world.err(`${red('The command failed because of a bug:')} ${String((error as Error).stack)}\n`);
   return FAILED;
+}
+
+/** Returns an error for programs, with the problem of the API if it has one. */
+function errorOf(error: Error, exitCode: number): object {
+  const cause = error.cause;
+  const problem = cause instanceof ApiProblem ? { status: cause.status, problem: cause.problem } : {};
+  return { message: error.message, exitCode, ...problem };
 }

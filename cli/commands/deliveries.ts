@@ -2,7 +2,7 @@ import { type Delivery } from '../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
-import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from '../output/deliveries';
+import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS, tryOf } from '../output/deliveries';
 import { printable } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -16,6 +16,7 @@ export function addDeliveries(program: Group): void {
   const deliveries = program.group('deliveries', 'Deliveries and their attempts: list, show');
   addList(deliveries, 'list', {
     from: 'GET /deliveries',
+    isDefault: true,
     summary: 'List deliveries, newest first',
     example: 'deliveries list --destination "My hook" --status dead --since 1h',
     columns: DELIVERY_COLUMNS,
@@ -64,7 +65,7 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nresponse to try ${String(attempt.n)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
+        `\nresponse to try ${tryOf(attempt)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
   }

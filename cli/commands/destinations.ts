@@ -1,4 +1,5 @@
 import { type Destination } from '../../shared/api/operations';
+import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, MESSAGE_TYPES } from '../../shared/model/message';
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
@@ -29,6 +30,16 @@ const LIMITS: Fields<Change> = {
     flags: '--max-per-second <n>',
     about: 'maximum requests per second to each URL; 0 for no limit',
     read: (text: string, name) => whole(text, name, [0, 100_000]) || null,
+  },
+  filter: {
+    flags: '--filter <condition>',
+    about: 'condition in CEL, such as \'event == "Order Completed"\'; none to deliver all messages',
+    read: (text: string) => (text === 'none' ? null : text),
+  },
+  switchOffAfter: {
+    flags: '--switch-off-after <duration>',
+    about: 'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
+    read: (text: string) => (text === 'default' ? null : text),
   },
 };
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
@@ -71,6 +82,7 @@ function addChanges(destinations: Group): void {
       const { sources = [], webhooks = [], ...rest } = withoutNulls(await fieldsOf(session, options));
       const { enable: enabled = false } = options;
       const body = { name, type: 'webhooks' as const, sources, webhooks, enabled, ...rest };
+      warnOf(session, webhooks);
       show(session, (await session.api().call('POST /destinations', { body })).data);
     },
   );
@@ -85,6 +97,7 @@ function addChanges(destinations: Group): void {
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
       const body = { ...(await fieldsOf(session, options, before)), ...(await readFields(session, options, NAME)) };
+      warnOf(session, body.webhooks ?? []);
       show(session, await patchEntry(session.api(), 'destination', before, body));
     },
   );
@@ -110,6 +123,14 @@ async function fieldsOf(session: Session, options: EditOptions, before?: Destina
     ...(await requestFieldsOf(session, options, before)),
     ...(await deliveryFieldsOf(session, options)),
   };
+}
+
+/** Warns of URLs that delivery refuses to call by default. */
+function warnOf({ print }: Session, webhooks: readonly { url: string }[]): void {
+  for (const { url } of webhooks) {
+    const warning = addressWarning(url);
+    if (warning !== undefined) print.note(`Warning: ${warning}`);
+  }
 }
 
 function addActions(destinations: Group): void {
@@ -149,7 +170,8 @@ function stateOf({ enabled, paused }: Destination): string {
 }
 
 function show({ print }: Session, destination: Destination): void {
-  const { id, name, sources, webhooks, types, filter, maxPerSecond, hasSharedSecret, secretRotation } = destination;
+  const { id, name, sources, webhooks, types, filter, maxPerSecond, switchOffAfter, hasSharedSecret } = destination;
+  const { secretRotation } = destination;
   print.thing(destination, [
     ['id', id],
     ['name', name],
@@ -161,6 +183,7 @@ function show({ print }: Session, destination: Destination): void {
     ...requestLines(destination),
     ['a second', maxPerSecond ?? 'no limit'],
     ...deliveryLines(destination),
+    ['disabled after', switchOffAfter ?? undefined],
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
   ]);

@@ -3,7 +3,17 @@ import { loadSettings, type Settings } from '../../shared/service/settings';
 import { type Group, type Session } from '../command';
 import { reasonOf } from '../connect/api';
 import { listAll } from '../entries';
-import { type Check, clockCheck, destinationChecks, fail, healthCheck, keyCheck, ok, warn } from '../doctor/check';
+import {
+  type Check,
+  clockCheck,
+  destinationChecks,
+  fail,
+  healthCheck,
+  keyCheck,
+  ok,
+  todosOf,
+  warn,
+} from '../doctor/check';
 import { askHealth, askIngest, clockAhead, surroundings, type Surroundings } from '../doctor/probes';
 import { kafkaChecks } from '../doctor/kafka';
 import { paintOf } from '../output/paint';
@@ -31,7 +41,7 @@ export function addDoctor(program: Group): void {
         checks,
         '',
       );
-      if (!print.json) for (const { name, todo } of checks) if (todo) world.out(`\n${name}: ${todo}\n`);
+      if (!print.json) for (const { names, todo } of todosOf(checks)) world.out(`\n${names.join(', ')}: ${todo}\n`);
       return checks.some(({ result }) => result === 'fail') ? FAILED : 0;
     },
   );

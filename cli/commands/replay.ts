@@ -30,7 +30,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
     'messages',
   ),
   includeDelivered: flagField('--include-delivered', 'include delivered ones', true),
-  preview: flagField('--preview', 'count only; send nothing', true),
+  preview: flagField('--preview', 'wait for the count; send nothing', true),
   maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
 };
 
@@ -55,7 +55,8 @@ export function addReplay(program: Group): void {
       const { destination, ...scope } = await readFields(session, options, SCOPE);
       if (destination === undefined) throw usage('--destination is required.');
       const { data } = await session.api().call('POST /replays', { body: { destination, ...scope } });
-      return showOrFollow(session, data, options);
+      // A preview has no result before it has counted.
+      return showOrFollow(session, data, { follow: options.follow === true || data.preview });
     },
   );
   addJobs(replay);

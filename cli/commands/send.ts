@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { type Group, oneOf, type Session } from '../command';
-import { reasonOf } from '../connect/api';
+import { endSentence, reasonOf } from '../connect/api';
 import { find } from '../entries';
 import { readInput } from '../secret-input';
 import { CliError, usage } from '../process-context';
@@ -132,7 +132,9 @@ async function post(url: string, writeKey: string, body: unknown): Promise<Inges
   }
   if (!response.ok) {
     throw new CliError(
-      `Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}.`,
+      endSentence(
+        `Ingest refused it, ${answer.code ?? String(response.status)}: ${answer.message ?? 'without a reason'}`,
+      ),
     );
   }
   return answer;

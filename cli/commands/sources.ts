@@ -14,7 +14,8 @@ export function addSources(program: Group): void {
       { title: 'ID', of: ({ id }) => id },
       { title: 'NAME', of: ({ name }) => name },
       { title: 'ON', of: ({ enabled }) => (enabled ? 'yes' : 'no') },
-      { title: 'WRITE KEY', of: ({ writeKey }) => writeKey ?? 'administrators only' },
+      // Sources of audiences and computed traits have none, and only administrators see the others.
+      { title: 'WRITE KEY', of: ({ writeKey }) => writeKey },
     ],
     empty: 'No sources yet. Run waypost sources create "My site"',
   });

@@ -49,11 +49,13 @@ export function sentenceOf(error: unknown, url: string): string {
     return `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with --url, WAYPOST_URL or \`waypost login\`.`;
   }
   const { status, problem } = error;
-  if (status === 401 && problem.detail?.includes('expired')) return `${problem.detail}.`;
+  if (status === 401 && problem.detail?.includes('expired')) return endSentence(problem.detail);
   if (status === 401) return `${url} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`;
   if (problem.type === undefined)
     return `${url} responds with ${String(status)}, but not like Waypost. Is this the control API?`;
-  const faults = (problem.errors ?? []).map(
+  // The sentence of an upload names the line already.
+  const fields = (problem.errors ?? []).filter(({ pointer }) => !/^#\/\d+$/.test(pointer ?? ''));
+  const faults = fields.map(
     ({ pointer, parameter, detail }) => `\n  ${parameter ?? pointer?.replace(/^#\//, '') ?? ''}: ${detail}`,
   );
   return endSentence(problem.detail ?? problem.title ?? `The response status is ${String(status)}`) + faults.join('');
@@ -66,7 +68,8 @@ export function reasonOf(error: unknown): string {
   return typeof code === 'string' ? code : messageOf(cause);
 }
 
-function endSentence(text: string): string {
+/** Ends a text with a full stop, unless it has one. */
+export function endSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 

@@ -13,6 +13,17 @@ export const ok = (name: string, found: string): Check => ({ name, result: 'ok',
 export const warn = (name: string, found: string, todo: string): Check => ({ name, result: 'warn', found, todo });
 export const fail = (name: string, found: string, todo: string): Check => ({ name, result: 'fail', found, todo });
 
+/** Returns each remedy once, with the checks that ask for it. */
+export function todosOf(checks: readonly Check[]): { names: string[]; todo: string }[] {
+  const byTodo = new Map<string, string[]>();
+  for (const { name, todo } of checks) {
+    if (!todo) continue;
+    const names = byTodo.get(todo) ?? [];
+    byTodo.set(todo, names.includes(name) ? names : [...names, name]);
+  }
+  return [...byTodo].map(([todo, names]) => ({ names, todo }));
+}
+
 /** Receivers refuse a `webhook-timestamp` more than five minutes off. A clock is wrong long before that. */
 const CLOCK_WARN_MS = 5_000;
 const CLOCK_FAIL_MS = 120_000;
@@ -124,7 +135,7 @@ export function destinationChecks(destinations: Faring[]): Check[] {
       warn(
         `destination ${name}`,
         `the circuit of ${origin} is open (${why})`,
-        `Fix the endpoint; Waypost probes it. See \`waypost tail --destination "${name}"\`.`,
+        'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
       ),
     ),
     ...(dead > 0
@@ -132,7 +143,7 @@ export function destinationChecks(destinations: Faring[]): Check[] {
           warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            `See the reasons with \`waypost deliveries list --destination "${name}" --status dead\`; then \`waypost replay all --destination "${name}"\`.`,
+            'See the reasons with `waypost deliveries --destination NAME --status dead`; then `waypost replay all --destination NAME`.',
           ),
         ]
       : []),

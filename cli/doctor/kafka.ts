@@ -1,3 +1,4 @@
+import { ALERTS_ID } from '../../shared/model/config';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { messageOf } from '../../shared/service/errors';
@@ -54,12 +55,14 @@ async function configChecks(kafka: Kafka, settings: Settings): Promise<Check[]> 
       log: createLog('doctor', 'silent'),
       onFatal: () => undefined,
     });
+    // Each audience and computed trait has a source, and the alerts are stored as a destination.
     const sources = config.list('source').length;
     const destinations = config.list('destination').map(({ data }) => data);
+    const shown = destinations.filter(({ id }) => id !== ALERTS_ID).length;
     await config.stop();
     const readable = ok(
       'config',
-      `read to its end: ${String(sources)} sources, ${String(destinations.length)} destinations`,
+      `read to its end: ${String(sources)} sources (with those of audiences and traits), ${String(shown)} destinations`,
     );
     if (!settings.WAYPOST_SECRET_KEY) return [readable];
     const encryptor = createEncryptor(settings.WAYPOST_SECRET_KEY);

@@ -176,6 +176,24 @@ function parse<S extends z.ZodType>(schema: S, text: string, what: string): z.ou
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `\n  ${path.join('.') || 'it'}: ${message}`);
+  const faults = parsed.error.issues.map((issue) => `\n  ${faultOf(issue, what)}`);
   throw new CliError(`${what} is not a valid file of \`waypost export\`:${faults.join('')}`);
 }
+
+/** Describes a fault in words: the place, the expected value, and no value of the file. */
+function faultOf(issue: z.core.$ZodIssue, what: string): string {
+  const place = issue.path.length === 0 ? what : issue.path.join('.');
+  if (issue.code === 'invalid_type') {
+    const wanted = `must be ${WORDS[issue.expected] ?? `a ${issue.expected}`}`;
+    return issue.message.endsWith('received undefined') ? `${place} is missing; it ${wanted}` : `${place} ${wanted}`;
+  }
+  if (issue.code === 'unrecognized_keys') {
+    return `${place} has ${issue.keys.length === 1 ? 'an unknown field' : 'unknown fields'}: ${issue.keys.join(', ')}`;
+  }
+  if (issue.code === 'invalid_value') {
+    return `${place} must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+  }
+  return `${place}: ${issue.message}`;
+}
+
+const WORDS: Readonly<Record<string, string>> = { array: 'a list', object: 'an object', string: 'a text' };

@@ -24,8 +24,13 @@ export const DELIVERY_COLUMNS: Column<DeliveryRow>[] = [
   { title: 'NEXT', of: ({ nextAttemptAt }) => nextAttemptAt },
 ];
 
+/** Names an attempt. Each replay counts its attempts from 1. */
+export function tryOf({ n, replay }: Pick<Attempt, 'n' | 'replay'>): string {
+  return replay === 0 ? String(n) : `${String(n)} of replay ${String(replay)}`;
+}
+
 export const ATTEMPT_COLUMNS: Column<Try>[] = [
-  { title: 'TRY', of: ({ attempt }) => attempt.n, right: true },
+  { title: 'TRY', of: ({ attempt }) => tryOf(attempt), right: true },
   { title: 'AT', of: ({ attempt }) => attempt.at },
   { title: 'URL', of: ({ url }) => url.origin },
   { title: 'OUTCOME', of: ({ url }) => url.outcome, paint: ({ url }) => paintOf(url.outcome) },

@@ -207,9 +207,19 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   expect(shown).toMatch(
     /status +dead \(rejected\)[^]*410[^]*response to try 1 [^]*: gone \ufffd\[2J\n[^]*"event": "Dies"/,
   );
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const explained = { name: 'explain_delivery', arguments: { id: found[0]!.id } };
+  const input = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: explained },
+  ];
+  const mcp = await waypost(['mcp'], { ...around, input: input.map((line) => `${JSON.stringify(line)}\n`).join('') });
+  expect([mcp.code, mcp.out]).toEqual([0, expect.stringMatching(/is dead, because of rejected.* answered 410\./)]);
+
   production.on('/hook', {});
   await done('replay', 'one', String(found[0]!.id));
-  expect((await done('replay', 'all', '--destination', 'Hook', '--preview', '--follow')).out).toMatch(/matched +[23]/);
+  expect((await done('replay', 'all', '--destination', 'Hook', '--preview')).out).toMatch(/matched +[23]/);
   const [job] = (await done('replay', 'all', '--destination', 'Hook', '--max-per-second', '1', '--json')).json;
   await done('replay', 'cancel', String(job!.id));
   await done('replay', 'resume', String(job!.id));

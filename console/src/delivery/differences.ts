@@ -31,7 +31,7 @@ export function changesBetween(before: Attempt, after: Attempt): Change[] {
 function factsOf(of: Try | undefined): Map<string, string> {
   if (!of) return new Map();
   return new Map([
-    ['Address', of.address ?? of.origin] as const,
+    ['Address', of.address ?? of.request?.url ?? of.origin] as const,
     ['Outcome', of.outcome] as const,
     ...(of.status === undefined ? [] : [['Status', String(of.status)] as const]),
     ...(of.error ? [['Error', `${of.error.message} (${of.error.code})`] as const] : []),

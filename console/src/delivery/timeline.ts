@@ -1,5 +1,5 @@
 import { type Delivery } from '../../../shared/api/operations';
-import { isUnderWay } from '../../../shared/model/reasons';
+import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { reasonInWords, relative, spanOf } from '../lib/labels';
 
 /** The life of a delivery as a list of moments. Pure. */
@@ -42,7 +42,7 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
 
 function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[] {
   if (!isUnderWay(status)) {
-    const kind = status === 'delivered' ? 'done' : 'bad';
+    const kind = isDelivered(status) ? 'done' : 'bad';
     return [{ at: settledAt, kind, text: `${status[0]?.toUpperCase() ?? ''}${status.slice(1).replaceAll('_', ' ')}` }];
   }
   const waits = reasonInWords(budget.waitsFor);

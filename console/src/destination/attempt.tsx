@@ -42,7 +42,7 @@ function TryView({ of: url, body }: { of: Try; body: unknown }) {
       <div className="row">
         <Pill kind={url.outcome} />
         {url.status !== undefined && <strong>HTTP {url.status}</strong>}
-        <span className="break">{url.address ?? url.origin}</span>
+        <span className="break">{url.address ?? url.request?.url ?? url.origin}</span>
         <span>{latency(url.durationMs)}</span>
       </div>
       {problem !== undefined && (
@@ -61,23 +61,28 @@ function TryView({ of: url, body }: { of: Try; body: unknown }) {
           Event {url.batch.index + 1} of {url.batch.size} in batch {url.batch.id}.
         </Text>
       )}
-      {url.request && (
-        <details>
-          <summary>Request headers</summary>
-          <Text size="sm" className="quiet">
-            Rebuilt from the current settings of the destination, not recorded
-          </Text>
-          <Code label="request headers" text={headerLines(url.request.headers)} />
-          {url.address != null && body !== undefined && (
-            <CopyText
-              text={curlOf({ method: 'POST', url: url.address, headers: url.request.headers, body })}
-              label="Copy as curl"
-            />
-          )}
-        </details>
-      )}
+      {url.request && <RequestView request={url.request} body={body} />}
       {url.response && <ResponseView response={url.response} />}
     </Stack>
+  );
+}
+
+function RequestView({ request, body }: { request: NonNullable<Try['request']>; body: unknown }) {
+  const { method, url, headers, rebuilt, changedHeaders = [] } = request;
+  return (
+    <details>
+      <summary>Request headers</summary>
+      {rebuilt && (
+        <Text size="sm" className="quiet">
+          Rebuilt from the current settings of the destination, not recorded
+        </Text>
+      )}
+      {changedHeaders.length > 0 && (
+        <Text size="sm">The destination has other values today for: {changedHeaders.join(', ')}</Text>
+      )}
+      <Code label="request headers" text={headerLines(headers)} />
+      {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label="Copy as curl" />}
+    </details>
   );
 }
 

@@ -1,5 +1,5 @@
 import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
-import { addressWarning } from '../lib/address';
+import { addressWarning } from '../../../shared/model/address-warning';
 import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
 
 /** Up to five URLs, validated while the user types, and their static headers. */

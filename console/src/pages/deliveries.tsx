@@ -1,36 +1,58 @@
 import { Checkbox, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
-import { DELIVERY_STATUSES } from '../../../shared/model/reasons';
+import { DELIVERY_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
 import { isoOfLocal, localOfIso, reasonInWords, TYPES } from '../lib/labels';
 import { useMay } from '../lib/session';
-import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, TextFilter, useFilters } from '../ui/filters';
+import {
+  ChoiceFilter,
+  FilterBar,
+  type Filters,
+  type Named,
+  NameFilter,
+  Pager,
+  TextFilter,
+  useFilters,
+} from '../ui/filters';
 import { SavedViews } from '../ui/saved-views';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
-const FILTERS = ['destination', 'source', 'status', 'type', 'user', 'message', 'since', 'until', 'after'] as const;
+const FILTERS = [
+  ...(['destination', 'source', 'status', 'type', 'event', 'code', 'error', 'user', 'message', 'q'] as const),
+  ...(['since', 'until', 'after'] as const),
+] as const;
 
 type Row = Response['data'][number];
 
 /** The outcome of each message, with filters that the address holds. */
 export function Deliveries() {
   const filters = useFilters();
-  const read = useRead('GET /deliveries', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
+  const read = useRead('GET /deliveries', { query: queryOf(filters) }, { every: 5_000, keep: true });
   return (
     <Page title="Deliveries">
       <FilterBar filters={filters} label="Search">
+        <TextFilter
+          filters={filters}
+          name="q"
+          label="Search in ids, events and bodies"
+          placeholder="3 characters or more"
+        />
         <ChoiceFilter filters={filters} name="status" label="Status" options={DELIVERY_STATUSES} />
         <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
         <NameFilter filters={filters} name="source" label="Source" kind="sources" />
         <ChoiceFilter filters={filters} name="type" label="Type" options={TYPES} />
+        <TextFilter filters={filters} name="event" label="Event name" />
+        <TextFilter filters={filters} name="code" label="Last status code" placeholder="503 or 5xx" />
+        <TextFilter filters={filters} name="error" label="Last error" placeholder="timeout" />
         <TextFilter filters={filters} name="user" label="User id" />
         <TextFilter filters={filters} name="message" label="Message id" />
         <TimeFilter filters={filters} name="since" label="Accepted from" />
         <TimeFilter filters={filters} name="until" label="Accepted before" />
       </FilterBar>
       <SavedViews list="deliveries" filters={filters} />
+      {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
         <List deliveries={read.data.data.data} filtered={filters.any} />
       ) : (
@@ -38,6 +60,25 @@ export function Deliveries() {
       )}
       <Pager filters={filters} next={read.data?.data.next ?? null} />
     </Page>
+  );
+}
+
+/** The shortest text that the API searches for. */
+const MIN_SEARCH = 3;
+
+/** Returns the filters for the API, without a search that the user has only begun to type. */
+function queryOf(filters: Filters) {
+  const { q, ...query } = filters.query(FILTERS);
+  return filters.get('q').length < MIN_SEARCH ? query : { ...query, q };
+}
+
+/** Says which part of the past a search covers. */
+function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
+  return (
+    <Text size="sm" role="status">
+      Searched bodies from <When at={from} exact /> to <When at={to} exact />.
+      {!complete && ' More may match: narrow the time to search the rest.'}
+    </Text>
   );
 }
 
@@ -89,7 +130,7 @@ function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }
             />
           )
         }
-        head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Why']}
+        head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Response', 'Why']}
       >
         {deliveries.map((delivery) => (
           <Line
@@ -131,9 +172,11 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
       <td>
         <TextLink
           to={`/deliveries/${delivery.id}`}
-          aria-label={`${delivery.type}, ${delivery.status}, delivery ${delivery.id}`}
+          aria-label={[delivery.type, delivery.status, delivery.event, `delivery ${delivery.id}`]
+            .filter(Boolean)
+            .join(', ')}
         >
-          {delivery.type}
+          {delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`}
         </TextLink>
         {delivery.test && ' (test)'}
       </td>
@@ -143,7 +186,8 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
         <When at={delivery.acceptedAt} exact />
       </td>
       <td>{delivery.attemptsMade}</td>
-      <td>{delivery.status === 'delivered' ? '' : reasonInWords(delivery.reason)}</td>
+      <td>{delivery.lastStatusCode ?? delivery.lastError?.code ?? '–'}</td>
+      <td>{isDelivered(delivery.status) ? '' : reasonInWords(delivery.reason)}</td>
     </tr>
   );
 }

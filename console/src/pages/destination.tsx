@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { EditForm } from '../destination/edit-form';
+import { Health } from '../destination/health';
 import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
@@ -65,6 +66,7 @@ function Loaded({ destination, etag }: Props) {
   return (
     <Stack>
       <Switches destination={destination} onChanged={beside} />
+      <Health destination={destination.id} />
       {mayTest && (
         <Section title="Test">
           <TestSend destination={destination} />
@@ -131,7 +133,7 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
 function useWaiting(destination: string): number | undefined {
   const read = useRead('GET /overview', { query: { destination } }, { keep: true });
   const row = read.data?.data.data.find((each) => each.destination === destination);
-  return row && row.waiting + row.retrying;
+  return row && row.waiting + row.retrying + row.held;
 }
 
 function waitingInWords(waiting: number | undefined): string {

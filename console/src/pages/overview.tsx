@@ -116,7 +116,9 @@ function Figures({ of: rows }: { of: Row[] }) {
   const sum = (of: (row: Row) => number) => count(rows.reduce((total, row) => total + of(row), 0));
   const figures: [name: string, value: string, to: string][] = [
     ['Delivered', sum((row) => row.delivered), '/deliveries?status=delivered'],
+    ['Partly delivered', sum((row) => row.partlyDelivered), '/deliveries?status=partly_delivered'],
     ['Retrying', sum((row) => row.retrying), '/deliveries?status=retrying'],
+    ['Held', sum((row) => row.held), '/deliveries?status=held'],
     ['Waiting', sum((row) => row.waiting), '/deliveries?status=waiting'],
     ['Dead', sum((row) => row.dead), '/deliveries?status=dead'],
     ['Cancelled', sum((row) => row.cancelled), '/deliveries?status=cancelled'],
@@ -172,6 +174,7 @@ function PerDestination({ of: rows }: { of: Row[] }) {
           'State',
           'Delivered',
           'Retrying',
+          'Held',
           'Waiting',
           'Dead',
           'Failed attempts',
@@ -190,6 +193,7 @@ function PerDestination({ of: rows }: { of: Row[] }) {
             </td>
             <td>{count(row.delivered)}</td>
             <td>{count(row.retrying)}</td>
+            <td>{count(row.held)}</td>
             <td>{count(row.waiting)}</td>
             <td>{count(row.dead)}</td>
             <td>

@@ -80,7 +80,7 @@ export class BodyIndex {
     return this.#looking.stop();
   }
 
-  /** Reads what is new, and drops what may no longer be kept. @throws an error of Kafka or the database; nothing is lost */
+  /** Reads new records, and drops expired entries. @throws an error of Kafka or the database; nothing is lost */
   async look(): Promise<void> {
     const { history, now } = this.options;
     const nowMs = now().getTime();

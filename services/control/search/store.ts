@@ -95,7 +95,7 @@ export async function smallChunks({ query }: Queries, raw: number, limit: number
   return rows.map(fromRow);
 }
 
-/** Deletes what is too old, and the oldest chunks beyond the size limit. */
+/** Deletes expired chunks, and the oldest ones beyond the size limit. */
 export async function keepChunks(database: Database, sinceMs: number, maxBytes: number): Promise<void> {
   await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
   const [dropped] = await database.query<{ to_ms: number | null }>(

@@ -5,6 +5,7 @@ import {
   healthCheck,
   keyCheck,
   offsetChecks,
+  todosOf,
   topicChecks,
 } from '../../../cli/doctor/check';
 
@@ -72,5 +73,12 @@ test('doctor reports lost keys, open circuits and dead letters of destinations',
   expect(destinationChecks([sick])).toMatchObject([
     { result: 'warn', found: 'the circuit of https://a.example is open (timeout)' },
     { result: 'warn', found: '3 dead letters in 24 h', todo: expect.stringContaining('waypost replay all') },
+  ]);
+});
+
+test('doctor says each remedy once, with all checks that ask for it', () => {
+  const sick = (name: string) => ({ name, dead: 1, circuits: [] });
+  expect(todosOf(destinationChecks([sick('A'), sick('B')]))).toEqual([
+    { names: ['destination A', 'destination B'], todo: expect.stringContaining('waypost replay all') },
   ]);
 });

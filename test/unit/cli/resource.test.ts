@@ -101,3 +101,17 @@ test('the help of a command without an example of its own shows one with a sampl
   expect((await run('destinations', 'show', '--help')).out).toContain('$ waypost destinations show "My hook"\n');
   expect((await run('whoami', '--help')).out).toContain('$ waypost whoami\n');
 });
+
+test('with --json an error is one JSON object on standard error, with the problem of the API', async () => {
+  const { code, out, err } = await run('notices', 'show', 'ntc_9', '--json');
+  expect([code, out, JSON.parse(err)]).toEqual([
+    1,
+    '',
+    { error: { message: 'Unknown.', exitCode: 1, status: 404, problem: { type: 'about:blank', detail: 'Unknown' } } },
+  ]);
+});
+
+test('deliveries without a subcommand lists deliveries', async () => {
+  expect((await run('deliveries', '--user', 'u-17', '--limit', '5')).err).toBe('No matching deliveries.\n');
+  expect(requests).toEqual(['GET /deliveries?user=u-17&limit=5'.replace('?', ' ')]);
+});

@@ -48,7 +48,9 @@ test.each([
   [['.'], '', 'The input cannot be read'],
 ])('an upload with the arguments %j and the input %j is refused and changes nothing', async (argv, input, why) => {
   const { body: before } = await control.call('get', '/audiences');
-  expect(await upload(argv, input)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(why) });
+  const { err, ...ran } = await upload(argv, input);
+  expect(ran).toMatchObject({ code: 1, out: '' });
+  expect(JSON.parse(err)).toMatchObject({ error: { message: expect.stringContaining(why) } });
   const { body: after } = await control.call('get', '/audiences');
   expect(after).toEqual(before);
 });

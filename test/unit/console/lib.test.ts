@@ -1,7 +1,7 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
-import { addressWarning } from '../../../console/src/lib/address';
+import { addressWarning } from '../../../shared/model/address-warning';
 import { checklistOf } from '../../../console/src/lib/checklist';
 import { newSecret } from '../../../console/src/lib/secret';
 import { everyStep, latencyTicks, sinceOf, stepLabel } from '../../../console/src/lib/series';

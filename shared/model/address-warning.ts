@@ -1,6 +1,6 @@
-import { createAddressGuard, literalAddress } from '../../../shared/model/address-guard';
+import { createAddressGuard, literalAddress } from './address-guard';
 
-/** Warns of URLs that delivery refuses by default. Pure: the address behind a name is known only when it is called. */
+/** Warns of URLs that delivery refuses by default. Delivery learns the address behind a name only when it calls it. */
 
 /** Without any allowed network, as Waypost is installed. */
 const guard = createAddressGuard([]);

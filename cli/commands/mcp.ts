@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { PassThrough, Writable } from 'node:stream';
+import { McpServer } from '@modelcontextprotocol/server';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { type Group, type Session } from '../command';
+import { addReadTools, addWriteTools } from '../mcp/tools';
+import { version } from '../version';
+
+/** `waypost mcp`: a server of the Model Context Protocol, with which an AI assistant looks into Waypost. */
+
+interface McpOptions {
+  allowWrites?: boolean;
+}
+
+export function addMcp(program: Group): void {
+  program.leaf<McpOptions>(
+    'mcp',
+    {
+      summary: 'Serve tools for AI assistants over standard input and output (Model Context Protocol)',
+      example: 'mcp --url http://127.0.0.1:8090',
+      options: [['--allow-writes', 'also offer tools that replay deliveries']],
+      more: 'The tools find deliveries, show one, explain why it waits, and list destinations. They see message bodies. Without\n--allow-writes no tool changes anything. Use a read-only token in any case: the token limits the tools too.',
+    },
+    serve,
+  );
+}
+
+async function serve({ world, api, print }: Session, { allowWrites = false }: McpOptions): Promise<void> {
+  const server = new McpServer({ name: 'waypost', version: version() });
+  addReadTools(server, api);
+  if (allowWrites) addWriteTools(server, api);
+  const open = new OpenRequests();
+  const input = new PassThrough();
+  const output = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      world.out(chunk.toString());
+      for (const line of chunk.toString().split('\n')) open.answered(line);
+      done();
+    },
+  });
+  // Standard output belongs to the protocol.
+  print.note(`Serving MCP for ${api().base}, ${allowWrites ? 'with' : 'without'} tools that make changes.`);
+  await server.connect(new StdioServerTransport(input, output));
+  world.stop.addEventListener('abort', () => open.giveUp(), { once: true });
+  const lines = createInterface({ input: world.stdin, signal: world.stop });
+  lines.on('line', (line) => {
+    open.asked(line);
+    input.write(`${line}\n`);
+  });
+  // The assistant ends the server by closing its input.
+  await once(lines, 'close');
+  await open.settled();
+  await server.close();
+}
+
+/** Tracks the requests without an answer: the transport would drop these answers at the end of its input. */
+class OpenRequests {
+  readonly #ids = new Set<unknown>();
+  #settle: (() => void) | undefined;
+
+  asked(line: string): void {
+    const { id, method, params } = messageIn(line);
+    if (method !== undefined && id !== undefined) this.#ids.add(id);
+    // A cancelled request gets no answer.
+    if (method === 'notifications/cancelled') this.#forget(params?.requestId);
+  }
+
+  answered(line: string): void {
+    const { id, method } = messageIn(line);
+    if (method === undefined) this.#forget(id);
+  }
+
+  giveUp(): void {
+    this.#ids.clear();
+    this.#settle?.();
+  }
+
+  settled(): Promise<void> {
+    if (this.#ids.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  #forget(id: unknown): void {
+    this.#ids.delete(id);
+    if (this.#ids.size === 0) this.#settle?.();
+  }
+}
+
+interface RpcMessage {
+  id?: unknown;
+  method?: unknown;
+  params?: { requestId?: unknown };
+}
+
+/** Parses a line. The transport reports one that is not a message, so that none of its fields are needed here. */
+function messageIn(line: string): RpcMessage {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
