@@ -213,7 +213,7 @@ story(
     await page.getByLabel('User id').fill('user-lost');
     await page.waitForURL(/user=user-lost/);
     await page.getByLabel('Status').selectOption('dead');
-    const row = page.getByRole('link', { name: /^track, dead/ });
+    const row = page.getByRole('link', { name: /^track.*, dead/ });
     await row.waitFor();
     expect(page.url()).toContain('status=dead');
     await page.getByRole('button', { name: 'Save this view' }).click();
@@ -340,7 +340,7 @@ story(
     await page.getByLabel('Show', { exact: true }).selectOption('');
     await page.getByText('track: Cart Viewed').first().click();
     await page.getByRole('link', { name: 'Show the delivery to Ledger' }).first().click();
-    await page.getByRole('link', { name: /^track, delivered/ }).waitFor();
+    await page.getByRole('link', { name: /^track.*, delivered/ }).waitFor();
     await isGood();
   },
   MINUTES,

@@ -44,7 +44,7 @@ export function Deliveries() {
         <NameFilter filters={filters} name="source" label="Source" kind="sources" />
         <ChoiceFilter filters={filters} name="type" label="Type" options={TYPES} />
         <TextFilter filters={filters} name="event" label="Event name" />
-        <TextFilter filters={filters} name="code" label="Last status code" placeholder="503 or 5xx" />
+        <TextFilter filters={filters} name="code" label="Response code" placeholder="503 or 5xx" />
         <TextFilter filters={filters} name="error" label="Last error" placeholder="timeout" />
         <TextFilter filters={filters} name="user" label="User id" />
         <TextFilter filters={filters} name="message" label="Message id" />
@@ -155,6 +155,7 @@ interface LineProps {
 }
 
 function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
+  const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
   return (
     <tr>
       {chosen !== undefined && (
@@ -172,11 +173,9 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
       <td>
         <TextLink
           to={`/deliveries/${delivery.id}`}
-          aria-label={[delivery.type, delivery.status, delivery.event, `delivery ${delivery.id}`]
-            .filter(Boolean)
-            .join(', ')}
+          aria-label={`${title}, ${delivery.status}, delivery ${delivery.id}`}
         >
-          {delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`}
+          {title}
         </TextLink>
         {delivery.test && ' (test)'}
       </td>

@@ -269,12 +269,12 @@ test('an export of an older version leaves the trust and the limits of a source 
 
 test.each([
   ['{', 'is not JSON'],
-  ['{"waypost":2,"sources":[],"destinations":[]}', 'waypost: '],
+  ['{"waypost":2,"sources":[],"destinations":[]}', 'waypost must be 1'],
   [
     '{"waypost":1,"sources":[],"destinations":[],"traits":[{"name":"a","key":"a","compute":"x"}]}',
-    'traits.0.compute: ',
+    'traits.0.compute must be ',
   ],
-  ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name: '],
+  ['{"waypost":1,"sources":[{}],"destinations":[{"name":"a"}]}', 'sources.0.name is missing; it must be a text'],
 ])('the text %s is refused as an export', (text, why) => {
   expect(() => parseFile(text)).toThrow(why);
 });
