@@ -165,6 +165,7 @@ const ROUND = {
   circuit_open: 'down',
   retry_after: 'up',
   token: 'down',
+  proxy: 'down',
 } as const;
 
 /**

@@ -11,6 +11,8 @@ import { checkStaticHeaders, checkWebhookUrl, isOwnHeader } from '../../shared/m
 import { type Log } from '../../shared/telemetry/log';
 import { prepareAuth, type PreparedAuth } from './endpoint-auth';
 import { secretTexts } from './http/judge-response';
+import { type Proxies } from './http/proxies';
+import { type Proxy } from './http/tunnel';
 
 /**
  * Resolves destinations to their current, decrypted form. Each request looks its destination up, so that a rotated
@@ -34,6 +36,8 @@ export interface Endpoint {
   maxPerSecond?: number;
   /** ms for one request; absent: as the settings say */
   timeoutMs?: number;
+  /** absent: it is connected to directly */
+  proxy?: Proxy;
   /** further statuses that are retried */
   retriedStatuses?: ReadonlySet<number>;
   /** of its destination */
@@ -83,6 +87,8 @@ export class Destinations {
     private readonly config: ConfigView,
     private readonly encryptor: Encryptor,
     private readonly log: Log,
+    /** default: none, whatever the destinations say */
+    private readonly proxies?: Proxies,
   ) {}
 
   lookup(destinationId: string): Lookup {
@@ -107,8 +113,10 @@ export class Destinations {
       why ??= opened.why;
       return opened.text ?? '';
     };
+    const proxy = this.proxies?.of(destination.proxy, open);
     const endpoints = destination.webhooks.map((webhook) => ({
       ...endpointOf(destination, webhook, open),
+      ...(proxy && { proxy }),
       destinationVersion: version,
     }));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);

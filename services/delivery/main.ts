@@ -16,6 +16,7 @@ import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
 import { circuitRecord } from './side-events';
 import { Sender } from './http/client';
+import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations } from './destinations';
 import { StallClock } from './clock';
@@ -50,6 +51,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   const clock = new StallClock();
   onStop(() => clock.stop());
   const sender = openSender(settings, clock);
+  const proxies = new Proxies({ usual: settings.WAYPOST_EGRESS_PROXY, now: () => clock.now(), log });
   // Requests still open after another URL's 2xx are recorded too.
   onStop(() => sender.close());
   stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
@@ -65,7 +67,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   onStop(() => lanes.stop());
   const deliverer = new Deliverer({
     config,
-    destinations: new Destinations(config, encryptor, log),
+    destinations: new Destinations(config, encryptor, log, proxies),
     lanes,
     sender: new AuthorizingSender(sender, log),
     producer,
@@ -115,12 +117,14 @@ async function openAppenders(
 }
 
 function openSender(settings: Settings, clock: StallClock): Sender {
-  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_ALLOWED_NETWORKS, WAYPOST_DNS_SERVERS } = settings;
-  const guard = createAddressGuard(WAYPOST_ALLOWED_NETWORKS);
+  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_DNS_SERVERS, WAYPOST_ALLOWED_PORTS: ports } = settings;
+  const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS, settings.WAYPOST_FORBIDDEN_NETWORKS);
   const names = new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS);
   const { handshakes } = deliveryMetrics;
   return new Sender({
     ...{ timeoutMs, guard, names, clock },
+    isPortAllowed: (port) => ports.length === 0 || ports.some(([from, to]) => from <= port && port <= to),
+    proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
     mostConnections: mostConnections(readProcessLimits()),
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
   });

@@ -152,6 +152,7 @@ export function buildRequest(input: {
   addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
   const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
   if (endpoint.timeoutMs !== undefined) request.timeoutMs = endpoint.timeoutMs;
+  if (endpoint.proxy) request.proxy = endpoint.proxy;
   if (tls) request.tls = tls;
   if (credentials) request.credentials = credentials;
   return request;

@@ -60,7 +60,7 @@ const url = z.object({
   status: z.int().optional(),
   durationMs: z.number(),
   phases: z
-    .partialRecord(z.enum(['token', 'dns', 'connect', 'tls', 'headers', 'body']), z.number())
+    .partialRecord(z.enum(['token', 'proxy', 'dns', 'connect', 'tls', 'headers', 'body']), z.number())
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
   destinationVersion: z.number().optional().meta({

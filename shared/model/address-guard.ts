@@ -36,17 +36,25 @@ const NAT64: Network = ipaddr.parseCIDR('64:ff9b::/96');
 
 /**
  * @param allowedNetworks CIDRs that may be reached although private; an IPv4 network also allows its mapped and NAT64
- * forms
+ * forms. A metadata service must be named by its exact address, since a wide network is rarely meant to contain it
+ * @param forbiddenNetworks CIDRs that may not be reached, even if public or allowed
  * @throws Error for an invalid CIDR (settings are validated before)
  */
-export function createAddressGuard(allowedNetworks: readonly string[]): AddressGuard {
+export function createAddressGuard(
+  allowedNetworks: readonly string[],
+  forbiddenNetworks: readonly string[] = [],
+): AddressGuard {
   const allowed = allowedNetworks.map((cidr): Network => ipaddr.parseCIDR(cidr));
+  const exact = allowed.filter(([network, bits]) => bits === (network.kind() === 'ipv4' ? 32 : 128));
+  const forbidden = forbiddenNetworks.map((cidr): Network => ipaddr.parseCIDR(cidr));
   return (text) => {
     const address = parse(text);
     if (address === undefined) return 'not an address';
     const target = embeddedIPv4(address) ?? address;
-    if (allowed.some((network) => isIn(address, network) || isIn(target, network))) return undefined;
-    return refusal(target);
+    const isInSome = (networks: readonly Network[]) =>
+      networks.some((network) => isIn(address, network) || isIn(target, network));
+    if (isInSome(forbidden)) return 'forbidden by WAYPOST_FORBIDDEN_NETWORKS';
+    return isInSome(METADATA.has(target.toString()) ? exact : allowed) ? undefined : refusal(target);
   };
 }
 

@@ -8,9 +8,9 @@ import { type MessageType } from './message';
  */
 
 export type UrlErrorCode =
-  'timeout' | 'dns' | 'connection' | 'tls' | 'token' | 'forbidden_address' | 'invalid_url' | 'status';
-/** `token`: the request for an OAuth2 token */
-export type Phase = 'token' | 'dns' | 'connect' | 'tls' | 'headers' | 'body';
+  'timeout' | 'dns' | 'connection' | 'tls' | 'token' | 'proxy' | 'forbidden_address' | 'invalid_url' | 'status';
+/** `token`: the request for an OAuth2 token; `proxy`: the connection through an egress proxy */
+export type Phase = 'token' | 'proxy' | 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
 /** The classification of a response at one URL, or of its absence. */

@@ -12,7 +12,7 @@ import { type Classification, type Outcome, type UrlErrorCode } from './attempt-
  * | bad certificate (tls): no request was sent                  | retry: certificates get fixed                 |
  * | a status of the destination's `retry.on`                    | retry                                         |
  * | 3xx (never followed), other 4xx                             | rejected: not tried again at this URL         |
- * | no OAuth2 token (token): no request was sent                | retry                                         |
+ * | no OAuth2 token (token), or its egress proxy is away (proxy): no request was sent | retry                    |
  * | forbidden_address, invalid_url: no request was sent         | rejected                                      |
  * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
  */
@@ -23,6 +23,7 @@ const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
   tls: { classification: 'retry', signal: 'failed' },
   // No token, so the endpoint was not asked, or has refused the token before.
   token: { classification: 'retry', signal: 'withdrawn' },
+  proxy: { classification: 'retry', signal: 'withdrawn' },
   // Nothing was sent, so the endpoint is not to blame.
   forbidden_address: { classification: 'rejected', signal: 'withdrawn' },
   invalid_url: { classification: 'rejected', signal: 'withdrawn' },

@@ -45,7 +45,7 @@ export function readProxyUrl(text: string): ProxyUrl | string {
 }
 
 /** Returns user name and password in clear. */
-function loginOf(userInfo: string): { user: string; password: string } {
+export function loginOf(userInfo: string): { user: string; password: string } {
   const at = userInfo.indexOf(':');
   const [user, password] = at < 0 ? [userInfo, ''] : [userInfo.slice(0, at), userInfo.slice(at + 1)];
   return { user: decodeURIComponent(user), password: decodeURIComponent(password) };

@@ -52,10 +52,10 @@ export function findsStatus(filter: DeliveryStatus, status: DeliveryStatus): boo
 export const REPLAYED = 'replayed';
 
 /**
- * Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`, and its
- * token endpoint.
+ * Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`, its
+ * token endpoint, and the proxy before it.
  */
-const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'token'] as const;
+const ENDPOINT_WAITS = ['lane_full', 'rate_limited', 'circuit_open', 'retry_after', 'token', 'proxy'] as const;
 /** Waits after a failed attempt. */
 export const RETRY_REASONS = ['backoff', 'retry_after'] as const;
 /** Waits without an attempt. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import ipaddr from 'ipaddr.js';
+import { readProxyUrl } from '../model/proxy-url';
 import { parseDuration } from '../model/time';
 
 /** The types of settings: each parses the text of an environment variable, or says what is wrong with it. */
@@ -74,6 +75,32 @@ export const networks = list.transform((parts, ctx) => {
     });
   }
   return parts;
+});
+
+/** Ports and ranges of ports: `80,443,1024-65535`. Empty: all. */
+export const ports = list.transform((parts, ctx) => {
+  const ranges = parts.map((part) => /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part)?.slice(1).map(Number) ?? []);
+  const read = ranges.map(([from = 0, to = NaN]): [number, number] => [from, Number.isNaN(to) ? from : to]);
+  const bad = parts.filter((_, i) => !isPortRange(read[i]));
+  if (bad.length > 0) {
+    ctx.addIssue({
+      code: 'custom',
+      message: `must be ports and ranges such as 80,443,1024-65535, not ${bad.join(', ')}`,
+    });
+  }
+  return read;
+});
+
+function isPortRange([from, to]: [number, number] = [0, 0]): boolean {
+  return from >= 1 && from <= to && to <= 65_535;
+}
+
+/** The URL of an egress proxy. The message never repeats the value, because it may hold a password. */
+export const proxyUrl = z.string().transform((text, ctx) => {
+  const read = readProxyUrl(text);
+  if (typeof read !== 'string') return read;
+  ctx.addIssue({ code: 'custom', message: read });
+  return z.NEVER;
 });
 
 /** `10.0.0.2`, `10.0.0.2:5353`, `fd00::2`, `[fd00::2]:5353`: an address, and a port other than 53. */

@@ -85,6 +85,20 @@ const DELIVERY = {
     text: 'Private networks that webhooks may reach, such as `10.1.0.0/16`, separated by commas.',
     default: 'none; loopback under `npm start`',
   },
+  WAYPOST_FORBIDDEN_NETWORKS: {
+    text: 'Networks that webhooks may not reach, even if public or allowed, such as `203.0.113.0/24`, separated by commas.',
+    default: 'none',
+  },
+  WAYPOST_ALLOWED_PORTS: {
+    text: 'Ports of webhooks, such as `80,443,1024-65535`. See [egress](../operations/security.md#egress).',
+    default: 'all',
+  },
+  WAYPOST_EGRESS_PROXY: {
+    text: 'Proxy of all webhooks without a `proxy` of their own: `http://user:password@host:port` or `socks5://…`.',
+    default: 'none',
+  },
+  WAYPOST_PROXY_RESOLVES:
+    'Whether egress proxies resolve the hosts of webhooks. `true` leaves the check of their addresses to the proxies.',
   WAYPOST_DNS_SERVERS: {
     text: 'Name servers for the hosts of webhooks, in this order, such as `10.0.0.2` or `10.0.0.2:5353`.',
     default: 'the name servers of the system',

@@ -8,6 +8,7 @@ export const TYPES = [...CALL_TYPES, 'delete'] as const;
 
 const REASONS = {
   circuit_open: 'The endpoint is failing. Waypost checks it every few seconds and resumes when it recovers',
+  proxy: 'The egress proxy of the destination does not connect to it',
   token: 'The token endpoint of the destination gives no OAuth2 token',
   lane_full: 'Queued: the endpoint is slow',
   handed_over: 'The process that held it has stopped. Another one will send it',

@@ -23,6 +23,10 @@ export interface SenderOptions {
   names: NameResolver;
   /** stopped by the caller, after `close` */
   clock: ExchangeClock;
+  /** default: all ports are allowed */
+  isPortAllowed?: (port: number) => boolean;
+  /** the proxies resolve the names of endpoints */
+  proxyResolves?: boolean;
   /** number of connections, in use and idle, beyond which idle ones are closed */
   mostConnections: number;
   /** receives each TLS handshake: `resumed` if it continued an earlier session */

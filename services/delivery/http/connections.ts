@@ -2,6 +2,7 @@ import { Client } from 'undici';
 import { Chain, type Link } from '../../../shared/service/chain';
 import { type ClientTls } from './client-tls';
 import { type Connect, type Waiting } from './guarded-connector';
+import { type Proxy } from './tunnel';
 
 /**
  * The open connections of the process: one undici Client each, which serves one request at a time and is kept after its
@@ -29,13 +30,15 @@ export interface Connection extends Link<Connection> {
   waiting: Waiting | undefined;
 }
 
-/** The target of a connection. Two with different client certificates or authorities share none. */
+/** The target of a connection. Two with different client certificates, authorities or proxies share none. */
 export interface Target {
   readonly origin: string;
   readonly tls?: ClientTls;
+  readonly proxy?: Proxy;
 }
 
-function keyOf({ origin, tls }: Target): string {
+function keyOf({ origin, tls, proxy }: Target): string {
+  if (proxy) return `${origin} ${tls?.id ?? ''} ${proxy.key}`;
   return tls ? `${origin} ${tls.id}` : origin;
 }
 
@@ -80,10 +83,9 @@ export class Connections {
   /** Returns a new connection, which has no socket yet. */
   open(target: Target, waiting: Waiting): Connection {
     if (this.#all.size >= this.most && this.#idle.first) this.drop(this.#idle.first);
-    const { tls } = target;
     const origin = this.#origin(keyOf(target));
     const client = new Client(target.origin, {
-      connect: (address, done) => this.connect(address, done, connection.waiting, tls),
+      connect: (address, done) => this.connect(address, done, connection.waiting, target),
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_IDLE_MS,

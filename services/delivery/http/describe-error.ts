@@ -1,6 +1,7 @@
 import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
-import { ForbiddenAddressError } from './guarded-connector';
+import { ForbiddenAddressError } from './forbidden-address';
 import { DnsError } from './resolver';
+import { ProxyError, UnreachableError } from './tunnel';
 
 /** Codes of an error of the connection itself: of the system, of undici when the other side closes, or of TLS. */
 const BROKEN = /^(E[A-Z]+|UND_ERR_SOCKET|ERR_SSL_\w+)$/;
@@ -28,6 +29,8 @@ export function describeError(error: unknown, phase: Phase, hint: string | undef
   if (error instanceof DnsError) {
     return { code: error.code === 'ETIMEOUT' ? 'timeout' : 'dns', phase: 'dns', message: error.message };
   }
+  if (error instanceof ProxyError) return { code: 'proxy', phase: 'proxy', message: error.message };
+  if (error instanceof UnreachableError) return { code: 'connection', phase: 'connect', message: error.message };
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { code: 'timeout', phase, message: 'the connection took too long' };
   if (phase === 'tls' || /CERT|TLS|SSL|EPROTO/.test(code)) {

@@ -8,6 +8,8 @@ import { type Connection } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
 import { type Waiting } from './guarded-connector';
 import { type ClientTls, closedCause, tlsCause } from './client-tls';
+import { type Opening } from './proxy-gate';
+import { type Proxy } from './tunnel';
 import { type ClientCredentials } from '../tokens/credentials';
 import { type Refusal } from '../lanes/types';
 
@@ -32,6 +34,8 @@ export interface SendRequest {
   timeoutMs?: number;
   /** the client certificate and the trusted authorities; absent: no certificate, and the authorities of Node */
   tls?: ClientTls;
+  /** absent: it is connected to directly */
+  proxy?: Proxy;
   /** its OAuth2 token is added (tokens/authorizing-sender.ts) */
   credentials?: ClientCredentials;
 }
@@ -85,6 +89,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   readonly begunAt: number;
   /** the socket that was opened for this request; undefined on a kept connection */
   socket: Socket | undefined = undefined;
+  /** its wait for the proxy */
+  opening: Opening | undefined = undefined;
   connection: Connection;
   /** true once `Sender.send` has returned */
   isSent = false;
@@ -180,10 +186,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   expire(timeoutMs: number): void {
-    const message = `no complete answer within ${String(timeoutMs)} ms`;
-    this.#failed({ code: 'timeout', phase: this.phase, message });
+    this.#failed(this.#lateness(timeoutMs));
     if (this.#controller) this.#controller.abort(TOO_LATE);
     else this.socket?.destroy(TOO_LATE);
+  }
+
+  #lateness(timeoutMs: number): UrlError {
+    const { phase } = this;
+    const isProxys = phase === 'proxy' && this.opening && !this.request.proxy?.gate.answeredSince(this.opening);
+    if (isProxys) return { code: 'proxy', phase, message: `the proxy did not answer within ${String(timeoutMs)} ms` };
+    const message = `no complete answer within ${String(timeoutMs)} ms`;
+    return { code: 'timeout', phase: phase === 'proxy' ? 'connect' : phase, message };
   }
 
   /** Returns whether a kept connection broke under the request, and the endpoint has not begun to respond. */
@@ -205,12 +218,18 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   #responded(truncated: boolean): void {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const response: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
+    this.request.proxy?.gate.answered();
     this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
   }
 
   #failed(error: UrlError): void {
     const stoodStill = this.clock.stoodStillSince(this.begunAt);
-    this.#end({ ok: false, error, durationMs: this.#elapsed(), ...(stoodStill ? { stoodStill } : {}) });
+    const { proxy, origin } = this.request;
+    this.#end({
+      ...{ ok: false, error, durationMs: this.#elapsed() },
+      ...(stoodStill ? { stoodStill } : {}),
+      ...(error.code === 'proxy' && proxy ? { withheld: proxy.gate.outage(origin) } : {}),
+    });
   }
 
   #elapsed(): number {

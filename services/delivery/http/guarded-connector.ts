@@ -4,8 +4,11 @@ import { buildConnector } from 'undici';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { type ClientTls } from './client-tls';
+import { ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
 import { type NameResolver } from './resolver';
+import { type Opening } from './proxy-gate';
 import { TlsSessions } from './tls-sessions';
+import { openTunnel, type Proxy } from './tunnel';
 
 /**
  * Opens sockets: resolves by our own resolver, refuses forbidden addresses at the moment of connecting (a name may have
@@ -13,18 +16,12 @@ import { TlsSessions } from './tls-sessions';
  * phase of the connection to its request.
  */
 
-/** The address is in a network that webhooks may not reach. */
-export class ForbiddenAddressError extends Error {
-  constructor(hostname: string, reason: string) {
-    super(`${hostname} is in a forbidden network (${reason})`);
-    this.name = 'ForbiddenAddressError';
-  }
-}
-
 /** A request that waits for a socket: it receives each phase, and the socket, so that it can destroy it. */
 export interface Waiting {
   phase: Phase;
   socket: Socket | undefined;
+  /** its wait for the proxy */
+  opening: Opening | undefined;
 }
 
 export type AddressGuard = (address: string) => string | undefined;
@@ -32,24 +29,62 @@ export type AddressGuard = (address: string) => string | undefined;
 /**
  * undici's connector.
  * @param waiting the request that the socket is for
- * @param tls the client certificate and the authorities, in place of Node's
+ * @param way the client certificate and the authorities, in place of Node's, and the proxy
  */
 export type Connect = (
   target: buildConnector.Options,
   done: buildConnector.Callback,
   waiting: Waiting | undefined,
-  tls?: ClientTls,
+  way?: { readonly tls?: ClientTls; readonly proxy?: Proxy },
 ) => void;
 
 export interface ConnectorOptions {
   timeoutMs: number;
   names: NameResolver;
   guard: AddressGuard;
+  /** default: all ports are allowed */
+  isPortAllowed?: (port: number) => boolean;
+  /** the proxies resolve the names of endpoints */
+  proxyResolves?: boolean;
   /** receives each TLS handshake: `resumed` if it continued an earlier session */
   onHandshake?: (resumed: boolean) => void;
 }
 
-export function createConnector({ timeoutMs, names, guard, onHandshake }: ConnectorOptions): Connect {
+export function createConnector(options: ConnectorOptions): Connect {
+  const open = createOpener(options);
+  const openTunnelTo = createTunneler(options);
+  return (target, done, waiting, way) => {
+    const refusal = refusalOf(target, options);
+    if (refusal) done(refusal, null);
+    else if (!way?.proxy) open(target, done, waiting, way?.tls);
+    else {
+      const { proxy, tls } = way;
+      openTunnelTo(target, proxy, waiting).then(
+        (tunnel) => {
+          if (target.protocol === 'https:') open({ ...target, httpSocket: tunnel }, done, waiting, tls);
+          else done(null, tunnel);
+        },
+        (error: unknown) => done(error as Error, null),
+      );
+    }
+  };
+}
+
+/** Returns why this port or literal address may not be reached. */
+function refusalOf(target: buildConnector.Options, { guard, isPortAllowed }: ConnectorOptions): Error | undefined {
+  const port = portOf(target);
+  if (isPortAllowed?.(port) === false) return new ForbiddenPortError(target.hostname, port);
+  const literal = literalAddress(target.hostname);
+  const reason = literal === undefined ? undefined : guard(literal);
+  return reason === undefined ? undefined : new ForbiddenAddressError(target.hostname, reason);
+}
+
+function portOf({ port, protocol }: buildConnector.Options): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
+/** Opens direct connections, and TLS through the tunnel of a proxy (`httpSocket`). */
+function createOpener({ timeoutMs, names, guard, onHandshake }: ConnectorOptions) {
   const sessions = new TlsSessions();
   const shared = {
     timeout: timeoutMs,
@@ -62,19 +97,20 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
   };
   const connectAnew = buildConnector(shared);
 
-  return (target, done, waiting, tls) => {
-    const literal = literalAddress(target.hostname);
-    const reason = literal === undefined ? undefined : guard(literal);
-    if (reason) {
-      done(new ForbiddenAddressError(target.hostname, reason), null);
-      return;
-    }
+  return (
+    target: buildConnector.Options,
+    done: buildConnector.Callback,
+    waiting: Waiting | undefined,
+    tls: ClientTls | undefined,
+  ): void => {
     const isSecure = target.protocol === 'https:';
+    const isTunnel = target.httpSocket !== undefined;
     // A session belongs to the certificates that it began with.
     const server = `${target.hostname}:${target.port}${tls ? ` ${tls.id}` : ''}`;
     const session = isSecure ? sessions.get(server) : undefined;
     const { context: own, error: refusal } = tls ? contextOf(tls) : NODES_OWN;
     if (refusal) {
+      target.httpSocket?.destroy();
       done(refusal, null);
       return;
     }
@@ -85,7 +121,8 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
     // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
-      const peer = opened?.remoteAddress;
+      // The peer of a tunnel is the proxy.
+      const peer = isTunnel ? undefined : opened?.remoteAddress;
       const forbidden = peer === undefined ? undefined : guard(peer);
       if (forbidden) {
         opened?.destroy();
@@ -100,8 +137,59 @@ export function createConnector({ timeoutMs, names, guard, onHandshake }: Connec
       }
     }) as unknown as Socket;
     if (isSecure) socket.on('session', (made: Buffer) => sessions.set(server, made));
-    if (waiting) follow(socket, waiting, { named: literal === undefined, secure: isSecure });
+    if (waiting && isTunnel) {
+      waiting.socket = socket;
+      waiting.phase = 'tls';
+    } else if (waiting) {
+      follow(socket, waiting, { named: literalAddress(target.hostname) === undefined, secure: isSecure });
+    }
   };
+}
+
+function createTunneler(options: ConnectorOptions) {
+  const { names, guard, isPortAllowed, proxyResolves, timeoutMs } = options;
+  const vetted = vettedLookup(names, guard);
+  const trusted = vettedLookup(names, () => undefined);
+  const guardProxy = (address: string, hostname: string) => {
+    const reason = guard(address);
+    return reason === undefined ? undefined : new ForbiddenAddressError(`the proxy ${hostname}`, reason);
+  };
+  return async (target: buildConnector.Options, proxy: Proxy, waiting: Waiting | undefined): Promise<Socket> => {
+    const { hostname, port, isTrusted } = proxy;
+    if (!isTrusted && isPortAllowed?.(port) === false) throw new ForbiddenPortError(`the proxy ${hostname}`, port);
+    const opening = proxy.gate.begin();
+    if (waiting) waiting.opening = opening;
+    let host = literalAddress(target.hostname) ?? target.hostname;
+    try {
+      if (waiting) waiting.phase = 'dns';
+      if (!proxyResolves) host = await addressOf(host, vetted);
+    } catch (error) {
+      proxy.gate.left(opening);
+      throw error;
+    }
+    if (waiting) waiting.phase = 'proxy';
+    return openTunnel({
+      ...{ proxy, opening, target: { host, port: portOf(target) }, origin: originOf(target), timeoutMs },
+      ...(isTrusted ? { lookup: trusted } : { lookup: vetted, guard: guardProxy }),
+      onSocket: (socket) => {
+        if (waiting) waiting.socket = socket;
+      },
+    });
+  };
+}
+
+function originOf({ protocol, host, hostname }: buildConnector.Options): string {
+  return `${protocol}//${host ?? hostname}`;
+}
+
+/** Returns the first address of a name. @throws ForbiddenAddressError, DnsError */
+function addressOf(hostname: string, lookup: LookupFunction): Promise<string> {
+  return new Promise((resolve, reject) => {
+    lookup(hostname, { all: false }, (error, address) => {
+      if (error) reject(error);
+      else resolve(typeof address === 'string' ? address : '');
+    });
+  });
 }
 
 /** Returns the error of OpenSSL as a value: it concerns this URL alone. */

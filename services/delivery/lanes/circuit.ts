@@ -9,7 +9,7 @@ import { type Refusal, type Signal } from './types';
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
  * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after enough failures in a row |
  *
- * In addition, `Retry-After` holds everything back. When it is over, the endpoint recovers as after an outage.
+ * In addition, `Retry-After` holds everything back, and so does an egress proxy that is away (http/proxy-gate.ts). When it is over, the endpoint recovers as after an outage.
  *
  * Invariant: only results of requests that began in the present state count. A request sent before the circuit opened
  * says nothing about the present, good or bad.
@@ -55,6 +55,8 @@ export class Circuit {
   #pauseMs = 0;
   #notBefore = -Infinity;
   #limit = Infinity;
+  /** of the egress proxy before the endpoint, which several lanes share; absent: none */
+  gate: { refusal(): Refusal | undefined } | undefined;
 
   constructor(private readonly options: CircuitOptions) {}
 
@@ -81,11 +83,17 @@ export class Circuit {
   refusal(now: number): Refusal | undefined {
     if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     const waitMs = this.#notBefore - now;
-    return waitMs > 0 ? { reason: 'retry_after', waitMs } : undefined;
+    return waitMs > 0 ? { reason: 'retry_after', waitMs } : this.gate?.refusal();
   }
 
   mayProbe(now: number): boolean {
-    return this.#state === 'open' && !this.#probing && now >= this.#probeAt && now >= this.#notBefore;
+    return (
+      this.#state === 'open' &&
+      !this.#probing &&
+      now >= this.#probeAt &&
+      now >= this.#notBefore &&
+      !this.gate?.refusal()
+    );
   }
 
   /** Records that a request begins: the probe, if the circuit is open. */

@@ -234,7 +234,7 @@ export class Lane {
   /** Returns why no job can wait here, because the endpoint is away for long. */
   #hindrance(now: number): Refusal | undefined {
     const refusal = this.circuit.refusal(now);
-    const isLong = refusal && (refusal.reason === 'circuit_open' || refusal.waitMs > this.options.maxWaitMs);
+    const isLong = refusal && (refusal.reason !== 'retry_after' || refusal.waitMs > this.options.maxWaitMs);
     return isLong ? refusal : undefined;
   }
 }

@@ -102,7 +102,8 @@ export class LaneRegistry {
       });
       this.#lanes.set(endpoint.lane, lane);
     }
-    const { destinationId, shards, maxPerSecond } = endpoint;
+    const { destinationId, shards, maxPerSecond, proxy } = endpoint;
+    lane.circuit.gate = proxy?.gate;
     const rate = maxPerSecond && maxPerSecond * this.options.rateShare(destinationId, shards);
     lane.rateLimit.set(rate, this.now());
     return lane;

@@ -46,7 +46,7 @@ export interface Job extends LaneFields {
 export interface Refusal {
   /** `rate_limited`: the lane is full because of its `maxPerSecond` */
   reason: EndpointWait;
-  /** expected wait, or for `circuit_open` the time since the circuit opened; ms */
+  /** expected wait, or for `circuit_open`, `token` and `proxy` the time since it began; ms */
   waitMs: number;
 }
 

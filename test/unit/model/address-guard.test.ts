@@ -180,11 +180,30 @@ describe('the address guard', () => {
     [['2002::/16'], '2002:808:808::1', undefined],
     [['64:ff9b:1::/48'], '64:ff9b:1::7f00:1', undefined],
     [['169.254.169.254/32'], '169.254.169.254', undefined],
+    [['169.254.0.0/16'], '169.254.169.254', 'metadata service'],
+    [['169.254.0.0/16'], '169.254.1.1', undefined],
+    [['0.0.0.0/0', '::/0'], '169.254.169.254', 'metadata service'],
+    [['0.0.0.0/0', '::/0'], '::ffff:169.254.169.254', 'metadata service'],
+    [['0.0.0.0/0', '::/0'], 'fd00:ec2::254', 'metadata service'],
+    [['fd00:ec2::254/128'], 'fd00:ec2::254', undefined],
     [['0.0.0.0/0'], '10.0.0.1', undefined],
     [['0.0.0.0/0'], '::1', 'loopback'],
     [['::ffff:0:0/96'], '::ffff:10.0.0.1', undefined],
   ])('with the allowed networks %j judges %s as %s', (networks, address, expected) => {
     expect(createAddressGuard(networks)(address)).toBe(expected);
+  });
+
+  test.each([
+    ['8.8.8.8', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+    ['::ffff:8.8.8.8', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+    ['64:ff9b::8.8.8.8', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+    ['10.1.0.1', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+    ['2001:db8:1::1', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+    ['10.2.0.1', undefined],
+    ['8.8.9.1', undefined],
+  ])('%s in forbidden networks is judged as %s, even if public or allowed', (address, expected) => {
+    const forbidden = ['8.8.8.0/24', '10.1.0.0/16', '2001:db8:1::/48'];
+    expect(createAddressGuard(['10.0.0.0/8'], forbidden)(address)).toBe(expected);
   });
 
   test('an invalid network is refused when the guard is created', () => {

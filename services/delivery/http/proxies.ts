@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto';
+import { type Encrypted, type StoredProxy } from '../../../shared/model/config';
+import { NO_PROXY, type ProxyUrl, readProxyUrl } from '../../../shared/model/proxy-url';
+import { type Log } from '../../../shared/telemetry/log';
+import { ProxyGate } from './proxy-gate';
+import { type Proxy } from './tunnel';
+
+/** The egress proxies of the process. Each has one gate, which the lanes of all endpoints behind it share. */
+export class Proxies {
+  readonly #known = new Map<string, Proxy>();
+
+  constructor(
+    private readonly options: {
+      /** WAYPOST_EGRESS_PROXY */
+      usual: ProxyUrl | undefined;
+      /** the clock of the lanes, ms */
+      now: () => number;
+      log: Log;
+    },
+  ) {}
+
+  /** Returns the proxy of a destination; undefined if it is connected to directly. */
+  of(stored: StoredProxy | undefined, open: (sealed: Encrypted) => string): Proxy | undefined {
+    if (!stored) return this.options.usual && this.#proxyOf(this.options.usual, true);
+    if (stored.address === NO_PROXY) return undefined;
+    const read = readProxyUrl(stored.address);
+    // Control has validated it. Without a proxy nothing may be sent, so a damaged one must not lead past it.
+    if (typeof read === 'string') throw new Error(`the stored proxy ${stored.address} ${read}`);
+    const { userInfo } = stored;
+    return this.#proxyOf(userInfo === undefined ? read : { ...read, userInfo: open(userInfo) }, false);
+  }
+
+  #proxyOf(url: ProxyUrl, isTrusted: boolean): Proxy {
+    const { address, userInfo = '' } = url;
+    const key = hash('sha256', JSON.stringify([address, userInfo, isTrusted]), 'base64url');
+    let proxy = this.#known.get(key);
+    if (!proxy) {
+      const { now, log } = this.options;
+      const gate = new ProxyGate(now, (isDown, reason) => {
+        if (isDown) log.warn({ proxy: address, reason }, 'proxy.unavailable');
+        else log.info({ proxy: address }, 'proxy.available');
+      });
+      this.#known.set(key, (proxy = { ...url, key, isTrusted, gate }));
+    }
+    return proxy;
+  }
+}

@@ -1,0 +1,201 @@
+import { request } from 'node:http';
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import { SocksClient } from 'socks';
+import { literalAddress } from '../../../shared/model/address-guard';
+import { loginOf, type ProxyUrl } from '../../../shared/model/proxy-url';
+import { ForbiddenAddressError } from './forbidden-address';
+import { type Opening, type ProxyGate } from './proxy-gate';
+
+/** Opens connections through egress proxies: HTTP CONNECT and SOCKS5. */
+
+export interface Proxy extends ProxyUrl {
+  /** tells proxies and logins apart */
+  readonly key: string;
+  /** it was set by the operator, and may be in any network */
+  readonly isTrusted: boolean;
+  readonly gate: ProxyGate;
+}
+
+/** The proxy is the cause: it is away, refuses the login, or refuses to connect. */
+export class ProxyError extends Error {
+  /** @param message one line without the login */
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProxyError';
+  }
+}
+
+/** The proxy answers, and refuses to connect to this target. */
+class DeniedError extends ProxyError {}
+
+/** The proxy answered that it could not reach the endpoint. */
+export class UnreachableError extends Error {
+  constructor(readonly code: string) {
+    super(`the proxy could not reach the endpoint (${code})`);
+    this.name = 'UnreachableError';
+  }
+}
+
+/** Host (a name, or an address without brackets) and port of the endpoint. */
+interface TunnelTarget {
+  host: string;
+  port: number;
+}
+
+export interface TunnelOptions {
+  proxy: Proxy;
+  /** its wait for the proxy */
+  opening: Opening;
+  target: TunnelTarget;
+  /** of the endpoint, for the gate */
+  origin: string;
+  lookup: LookupFunction;
+  /** of addresses of the proxy; absent if it is trusted */
+  guard?: (address: string, hostname: string) => Error | undefined;
+  /** end of the attempt to open it, even if nothing else ends it, ms */
+  timeoutMs: number;
+  /** receives the socket as soon as there is one: destroying it ends the attempt */
+  onSocket: (socket: Socket) => void;
+}
+
+/** @throws ProxyError, UnreachableError, or the error that the socket was destroyed with */
+export async function openTunnel(options: TunnelOptions): Promise<Socket> {
+  const { proxy, target, opening, origin } = options;
+  try {
+    const socket = await connectTo(options);
+    const tunnel =
+      proxy.protocol === 'http' ? await httpTunnel(socket, proxy, target) : await socksTunnel(socket, options);
+    proxy.gate.denies(origin, false);
+    proxy.gate.answered(opening);
+    return tunnel;
+  } catch (error) {
+    judge(error, options);
+    throw error;
+  }
+}
+
+/** Tells the gate what an error says about the proxy. */
+function judge(error: unknown, { proxy: { gate }, opening, origin }: TunnelOptions): void {
+  if (error instanceof UnreachableError) return gate.answered(opening);
+  if (error instanceof DeniedError) {
+    gate.denies(origin, true);
+    return gate.answered(opening);
+  }
+  // Silence about one endpoint, while others get answers, is the endpoint's. A forbidden address was not asked at all.
+  if (gate.answeredSince(opening) || error instanceof ForbiddenAddressError) gate.left(opening);
+  else gate.failed(opening, error instanceof ProxyError ? error.message : 'the proxy did not answer');
+}
+
+function connectTo({ proxy, lookup, guard, timeoutMs, onSocket }: TunnelOptions): Promise<Socket> {
+  const { hostname, port } = proxy;
+  const literal = literalAddress(hostname);
+  const refusal = literal === undefined ? undefined : guard?.(literal, hostname);
+  if (refusal) return Promise.reject(refusal);
+  const socket = connect({ host: hostname, port, lookup, autoSelectFamily: true });
+  onSocket(socket);
+  socket.setNoDelay(true);
+  const timer = setTimeout(() => socket.destroy(new ProxyError('the proxy did not answer')), timeoutMs);
+  socket.once('close', () => clearTimeout(timer));
+  return new Promise((resolve, reject) => {
+    socket.once('error', (error: NodeJS.ErrnoException) => reject(proxyErrorOf(error)));
+    socket.once('connect', () => {
+      const peer = socket.remoteAddress;
+      const forbidden = peer === undefined ? undefined : guard?.(peer, hostname);
+      if (forbidden) socket.destroy(forbidden);
+      else resolve(socket);
+    });
+    // After the tunnel is open, the connection has its own deadlines.
+    socket.once('tunnel', () => clearTimeout(timer));
+  });
+}
+
+/** Errors of the guard and of the deadline stay as they are: they have no code of the system. */
+function proxyErrorOf(error: NodeJS.ErrnoException): Error {
+  if (error instanceof ProxyError || error.code === undefined) return error;
+  const where =
+    error.syscall?.startsWith('connect') || error.name === 'DnsError'
+      ? 'could not be reached'
+      : 'closed the connection';
+  return new ProxyError(`the proxy ${where} (${error.code})`);
+}
+
+const LOGIN_REQUIRED = 407;
+/** The proxy could not connect, or waited too long for the endpoint. */
+const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
+
+function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget): Promise<Socket> {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+  const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
+  const headers = {
+    host: authority,
+    ...(login && {
+      'proxy-authorization': `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`,
+    }),
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      method: 'CONNECT',
+      path: authority,
+      headers,
+      createConnection: () => socket,
+    });
+    asked.once('error', (error) => reject(proxyErrorOf(error)));
+    asked.once('connect', ({ statusCode = 0 }, _socket, head) => {
+      if (statusCode >= 200 && statusCode < 300) {
+        if (head.length > 0) socket.unshift(head);
+        resolve(opened(socket));
+        return;
+      }
+      socket.destroy();
+      reject(refusedBy(statusCode));
+    });
+    asked.end();
+  });
+}
+
+function refusedBy(status: number): Error {
+  if (UNREACHABLE.has(status)) return new UnreachableError(String(status));
+  if (status === LOGIN_REQUIRED) return new ProxyError('the proxy refuses the login (407)');
+  return new DeniedError(`the proxy refuses to connect to the endpoint (${String(status)})`);
+}
+
+/** The replies of RFC 1928, as the library names them. */
+const SOCKS_UNREACHABLE = /NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired/;
+const SOCKS_DENIED = /NotAllowed|CommandNotSupported|AddressNotSupported|Failure/;
+
+async function socksTunnel(socket: Socket, { proxy, target, timeoutMs }: TunnelOptions): Promise<Socket> {
+  const login = proxy.userInfo === undefined ? undefined : loginOf(proxy.userInfo);
+  try {
+    const made = await SocksClient.createConnection({
+      command: 'connect',
+      destination: target,
+      existing_socket: socket,
+      timeout: timeoutMs,
+      proxy: {
+        ...{ host: proxy.hostname, port: proxy.port, type: 5 as const },
+        ...(login && { userId: login.user, password: login.password }),
+      },
+    });
+    return opened(made.socket);
+  } catch (error) {
+    socket.destroy();
+    throw socksErrorOf(error);
+  }
+}
+
+function socksErrorOf(error: unknown): Error {
+  const message = error instanceof Error ? error.message : '';
+  const unreachable = SOCKS_UNREACHABLE.exec(message);
+  if (unreachable) return new UnreachableError(unreachable[0]);
+  const denied = SOCKS_DENIED.exec(message);
+  if (denied) return new DeniedError(`the proxy refuses to connect to the endpoint (${denied[0]})`);
+  if (/authentication/i.test(message)) return new ProxyError('the proxy refuses the login');
+  return new ProxyError('the proxy closed the connection');
+}
+
+function opened(socket: Socket): Socket {
+  socket.emit('tunnel');
+  // Until its next owner listens, an error must not end the process.
+  socket.on('error', () => undefined);
+  return socket;
+}

@@ -1,0 +1,176 @@
+import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo } from 'node:net';
+import pino from 'pino';
+import { StallClock } from '../../../../services/delivery/clock';
+import { Sender } from '../../../../services/delivery/http/client';
+import { type SendResult } from '../../../../services/delivery/http/exchange';
+import { Proxies } from '../../../../services/delivery/http/proxies';
+import { NameResolver } from '../../../../services/delivery/http/resolver';
+import { type Proxy } from '../../../../services/delivery/http/tunnel';
+import { createAddressGuard } from '../../../../shared/model/address-guard';
+import { type StoredProxy } from '../../../../shared/model/config';
+import { readProxyUrl } from '../../../../shared/model/proxy-url';
+import { makeCertificate } from '../../../support/certificate';
+import { startHttpProxy, startSocksProxy, type TestProxy } from '../../../support/egress-proxies';
+
+/** Requests through real proxies on real sockets. */
+
+const certificate = makeCertificate();
+const TIMEOUT_MS = 700;
+let server: Server;
+let secure: Server;
+let clock: StallClock;
+let sender: Sender;
+let proxies: Proxies;
+let proxy: TestProxy | undefined;
+let closing: TestProxy[] = [];
+
+beforeEach(async () => {
+  server = createServer((request, response) => request.resume().on('end', () => response.end('ok')));
+  secure = createSecureServer({ key: certificate.key, cert: certificate.cert }, (_, response) => response.end('ok'));
+  for (const each of [server, secure]) {
+    await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', () => resolve()));
+  }
+  clock = new StallClock();
+  proxies = new Proxies({ usual: undefined, now: () => clock.now(), log: pino({ level: 'silent' }) });
+  open({});
+});
+
+afterEach(async () => {
+  await sender.close();
+  clock.stop();
+  await Promise.all(closing.map((each) => each.close()));
+  closing = [];
+  for (const each of [server, secure]) {
+    each.closeAllConnections();
+    each.close();
+  }
+});
+
+function open(more: Partial<ConstructorParameters<typeof Sender>[0]>): void {
+  sender = new Sender({
+    ...{
+      timeoutMs: TIMEOUT_MS,
+      guard: createAddressGuard(['127.0.0.0/8', '::1/128']),
+      names: new NameResolver(TIMEOUT_MS),
+    },
+    ...{ clock, mostConnections: 100, ...more },
+  });
+}
+
+async function start(kind: 'http' | 'socks5', mood: TestProxy['mood'] = 'works', login = ''): Promise<Proxy> {
+  proxy = kind === 'http' ? await startHttpProxy(mood) : await startSocksProxy(mood);
+  closing.push(proxy);
+  return proxyAt(`${kind}://127.0.0.1:${String(proxy.port)}`, login);
+}
+
+function proxyAt(address: string, login = ''): Proxy {
+  const stored: StoredProxy = { address, ...(login !== '' && { userInfo: login }) };
+  return proxies.of(stored, (text) => text)!;
+}
+
+const port = (of: Server) => String((of.address() as AddressInfo).port);
+const originOf = (host = '127.0.0.1') => `http://${host}:${port(server)}`;
+
+function post(by: Proxy | undefined, origin = originOf()): Promise<SendResult> {
+  const request = { origin, path: '/', headers: [], body: Buffer.from('{}'), ...(by && { proxy: by }) };
+  return new Promise((resolve) => sender.send(request, resolve));
+}
+
+describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
+  test('it is asked for the checked address, with its login, and its connection is kept apart from others', async () => {
+    const by = await start(kind, 'works', 'me:p%40ss');
+    expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true, response: { status: 200 } });
+    expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true });
+    expect(proxy!.asked).toEqual([`127.0.0.1:${port(server)}`]);
+    expect(proxy!.logins.map((login) => login.replace(/^Basic (.*)/, (_, text: string) => atob(text)))).toEqual([
+      'me:p@ss',
+    ]);
+    await post(undefined, originOf('localhost'));
+    await post(proxyAt(by.address, 'other:login'), originOf('localhost'));
+    expect(proxy!.asked).toHaveLength(2);
+  });
+
+  test('TLS goes through its tunnel, with the checks of the endpoint', async () => {
+    const by = await start(kind);
+    expect(await post(by, `https://localhost:${port(secure)}`)).toMatchObject({ ok: false, error: { code: 'tls' } });
+    expect(proxy!.asked).toEqual([`127.0.0.1:${port(secure)}`]);
+  });
+
+  test('with WAYPOST_PROXY_RESOLVES it gets the name, and a literal address is checked nevertheless', async () => {
+    open({ proxyResolves: true });
+    const by = await start(kind);
+    expect(await post(by, originOf('localhost'))).toMatchObject({ ok: true });
+    expect(proxy!.asked).toEqual([`localhost:${port(server)}`]);
+    expect(await post(by, 'http://10.0.0.1')).toMatchObject({ ok: false, error: { code: 'forbidden_address' } });
+    expect(proxy!.asked).toHaveLength(1);
+  });
+
+  test('a forbidden address behind it is not asked for', async () => {
+    const by = await start(kind);
+    open({ guard: createAddressGuard(['127.0.0.1/32'], ['127.0.0.1/32']), isPortAllowed: (at) => at !== 25 });
+    expect(await post(by)).toMatchObject({ ok: false, error: { code: 'forbidden_address' } });
+    const badPort = await post(by, 'http://8.8.8.8:25');
+    expect(badPort).toMatchObject({
+      ok: false,
+      error: { code: 'forbidden_address', message: expect.stringContaining('port 25') },
+    });
+    expect(proxy!.asked).toEqual([]);
+  });
+
+  test.each(['hangs', 'closes', 'refuses', 'wants login'] as const)(
+    'a failure of its own (%s) is named as such, and withheld from the endpoint',
+    async (mood) => {
+      const result = await post(await start(kind, mood, 'me:planted'));
+      expect(result).toMatchObject({
+        ...{ ok: false, error: { code: 'proxy', phase: 'proxy' } },
+        withheld: { reason: 'proxy', waitMs: expect.any(Number) },
+      });
+      expect(JSON.stringify(result)).not.toContain('planted');
+    },
+  );
+
+  test('an endpoint that it cannot reach fails like any other', async () => {
+    const result = await post(await start(kind, 'unreachable'));
+    expect(result).toMatchObject({ ok: false, error: { code: 'connection', phase: 'connect' } });
+    expect(result).not.toHaveProperty('withheld');
+  });
+
+  test('after five failures it is asked by one request a second, and by all once it answers', async () => {
+    const by = await start(kind, 'closes');
+    for (let i = 0; i < 5; i++) {
+      expect(by.gate.refusal()).toBeUndefined();
+      await post(by);
+    }
+    expect(by.gate.refusal()).toMatchObject({ reason: 'proxy' });
+    proxy!.mood = 'works';
+    expect(await post(by)).toMatchObject({ ok: true });
+    expect(by.gate.refusal()).toBeUndefined();
+  });
+});
+
+test('a proxy that is not there is named, and one in a forbidden network is not asked', async () => {
+  const gone = await start('http');
+  await proxy!.close();
+  expect(await post(gone)).toMatchObject({
+    ok: false,
+    error: { code: 'proxy', message: expect.stringContaining('ECONNREFUSED') },
+  });
+  const forbidden = await post(proxyAt('http://10.1.2.3:3128'));
+  expect(forbidden).toMatchObject({
+    ok: false,
+    error: { code: 'forbidden_address', message: expect.stringContaining('the proxy') },
+  });
+});
+
+test('the proxy of the setting serves destinations without one, and is exempt from the check of addresses', async () => {
+  const by = await start('http');
+  const usual = readProxyUrl(by.address);
+  if (typeof usual === 'string') throw new Error(usual);
+  const own = new Proxies({ usual, now: () => clock.now(), log: pino({ level: 'silent' }) });
+  expect(own.of({ address: 'none' }, String)).toBeUndefined();
+  expect(own.of({ address: 'socks5://127.0.0.1:1' }, String)).toMatchObject({ isTrusted: false });
+  open({ guard: createAddressGuard([]), proxyResolves: true });
+  expect(await post(own.of(undefined, String), originOf('localhost'))).toMatchObject({ ok: true });
+});
