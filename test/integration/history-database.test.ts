@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pino from 'pino';
 import { type Notice } from '../../services/control/alerts/notice';
 import { evidenceOf } from '../../services/control/alerts/health';
 import {
@@ -57,6 +58,13 @@ import { cleanUp, keepWithin } from '../../services/control/history/retention';
 import { addEventNames, listEventNames } from '../../services/control/sources/store';
 import { listSyncs, saveSyncs, sizesOf, type SyncRow, thinSyncs } from '../../services/control/audiences/store';
 import { databaseId, migrate } from '../../services/control/history/schema';
+import { dropVersions, readVersions, recordVersions } from '../../services/control/destinations/versions';
+import { BodyIndex } from '../../services/control/search/body-index';
+import { unpack } from '../../services/control/search/chunk';
+import { searchDeliveries } from '../../services/control/search/search';
+import { type Destination } from '../../shared/model/config';
+import { encodeDelivery } from '../../shared/model/delivery';
+import { memoryLog } from '../support/memory-log';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
@@ -114,6 +122,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'session_keys',
       'ended_sessions',
       'token_uses',
+      'destination_versions',
+      'search_chunks',
+      'search_positions',
     ])
       await database.query(`delete from waypost.${table}`);
     parts = [];
@@ -390,6 +401,114 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await openCircuits(database)).map(({ url, at: since }) => [url, since])).toEqual([
       ['whk_2', Date.parse(at(3))],
     ]);
+  });
+
+  it('closes a circuit after a success that began later, and reads rows of an older version with their new status', async () => {
+    const circuit = { kind: 'circuit', destination: 'dst_1', url: 'whk_1', origin: 'https://a.example' } as const;
+    await record({ ...circuit, why: 'failed', state: 'open', at: at(10), destinationVersion: 3 });
+    expect(await openCircuits(database)).toMatchObject([{ url: 'whk_1', version: 3 }]);
+    await record(anAttempt({ at: at(10) }));
+    expect(await openCircuits(database)).toHaveLength(1);
+    await record(anAttempt({ delivery: 'dlv_2', at: at(20) }));
+    expect(await openCircuits(database)).toEqual([]);
+
+    await record(aWait({ delivery: 'dlv_3' }), aFailure({ delivery: 'dlv_4', reason: 'retry_after' }));
+    // As a version without `held` wrote it.
+    await database.query(`update waypost.deliveries set status = 'waiting' where id = 'dlv_3'`);
+    await database.query(`update waypost.meta set value = '13' where key = 'version'`);
+    for (const column of ['event', 'last_status', 'last_error']) {
+      await database.query(`alter table waypost.deliveries drop column ${column}`);
+    }
+    await database.query('drop table waypost.destination_versions, waypost.search_chunks, waypost.search_positions');
+    await database.query('alter table waypost.circuits drop column version');
+    await migrate(database);
+    expect(await list({ status: 'held' })).toEqual(['dlv_3']);
+    expect(await list({ status: 'retrying' })).toEqual(['dlv_4']);
+    expect(await getDelivery(database, 'dlv_4')).toMatchObject({ event: null, status: 'retrying' });
+    parts = await readParts(database);
+  });
+
+  it('stores versions of destinations until no attempt can name them', async () => {
+    const version = (number: number, seconds: number) => ({
+      ...{ destination: 'dst_1', version: number, at: Date.parse(at(seconds)) },
+      data: number === 3 ? undefined : ({ id: 'dst_1', name: `v${String(number)}` } as Destination),
+    });
+    await recordVersions(database, [version(1, 1), version(2, 2)]);
+    await recordVersions(database, [version(2, 2), version(3, 30)]);
+    const known = async () => [
+      ...(
+        await readVersions(
+          database,
+          [1, 2, 3].map((each) => version(each, 0)),
+        )
+      ).keys(),
+    ];
+    expect((await known()).sort()).toEqual(['dst_1/1', 'dst_1/2']);
+    await dropVersions(database, Date.parse(at(3)));
+    expect(await known()).toEqual(['dst_1/2']);
+    await dropVersions(database, Date.parse(at(31)));
+    expect(await known()).toEqual([]);
+  });
+
+  it('reads bodies once, finds them, and rewrites those of deleted users', async () => {
+    const memory = memoryLog();
+    const forgotten = new Forgotten();
+    const history = {
+      forgotten,
+      ask: <T>(work: (on: Database) => Promise<T>) => work(database),
+      learnDeletions: () => forgotten.refresh(database, Date.now()),
+    };
+    const nowMs = Date.now();
+    const sends = (id: string, userId: string, body: string) => {
+      const about = { id, messageId: `msg-${id}`, sourceId: 'src_1', destinationId: 'dst_1', type: 'track' as const };
+      const times = { acceptedAt: nowMs - 1_000, expiresAt: nowMs, attempt: 0, hop: 0, replay: 0, closed: [] };
+      const headers = encodeDelivery({ ...about, ...times, userId, traceparent: '' });
+      memory.append([{ topic: 'webhooks', key: 'k', value: body, headers }]);
+      return record(anAttempt({ delivery: id, userId, acceptedAt: new Date(nowMs - 1_000).toISOString() }));
+    };
+    const retentionMs = 86_400_000;
+    const newReader = () =>
+      new BodyIndex({
+        ...{ kafka: memory.kafka, history, retentionMs, maxBytes: 1e9, now: () => new Date(nowMs) },
+        ...{ log: pino({ level: 'silent' }), othersFirst: () => false },
+      });
+    /** Each time by another process. */
+    const look = async () => {
+      const reader = newReader();
+      await reader.look();
+      await reader.stop();
+    };
+    const found = async (query: string) => {
+      const context = { kafka: memory.kafka, history, retentionMs, nowMs, steadyMs: () => 0 };
+      const { rows, searched } = await searchDeliveries(
+        context,
+        { query, filter: {} },
+        { limit: 10, after: undefined },
+      );
+      return [rows.map(({ id }) => id).sort(), searched.complete];
+    };
+    await sends('dlv_1', 'jane', '{"orderId":"A-1701"}');
+    await look();
+    await sends('dlv_2', 'kim', '{"orderId":"A-1702"}');
+    expect(await found('a-170')).toEqual([['dlv_1'], true]);
+    await look();
+    await look();
+    expect(await found('a-170')).toEqual([['dlv_1', 'dlv_2'], true]);
+    const deletion = {
+      id: 'del_1',
+      at: nowMs,
+      users: ['jane'],
+      anonymous: [],
+      sources: null,
+      affected: [],
+      messages: 0,
+    };
+    await recordDeletion(database, deletion);
+    expect(await found('a-170')).toEqual([['dlv_2'], true]);
+    await look();
+    const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
+    const texts = await Promise.all(chunks.map(async ({ data }) => (await unpack(data)).text.toString()));
+    expect([texts.join().includes('a-1701'), texts.join().includes('a-1702')]).toEqual([false, true]);
   });
 
   it('stores each configuration change once and lists the newest first', async () => {

@@ -8,7 +8,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { watchCpuPressure } from '../history/cpu-pressure';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';
-import { takeLease } from '../history/leases';
+import { dropLease, takeLease } from '../history/leases';
 import { entriesOf, type Entry, entryOf, inChunks, pack, unpack } from './chunk';
 import {
   addChunks,
@@ -76,8 +76,11 @@ export class BodyIndex {
     if (this.retentionMs > 0) this.#looking.start();
   }
 
-  stop(): Promise<void> {
-    return this.#looking.stop();
+  async stop(): Promise<void> {
+    await this.#looking.stop();
+    if (this.retentionMs === 0) return;
+    const { history } = this.options;
+    await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
 
   /** Reads new records, and drops expired entries. @throws an error of Kafka or the database; nothing is lost */
