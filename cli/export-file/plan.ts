@@ -161,7 +161,8 @@ function withValues(
   missing: string[],
 ): Webhook {
   const isMoved = same !== undefined && movesProxy(proxy, same);
-  const stored = (!isMoved && same?.webhooks.find((webhook) => webhook.url === url)?.headers) || {};
+  const stays = isMoved ? undefined : same?.webhooks.find((webhook) => webhook.url === url);
+  const stored = stays?.headers ?? {};
   const values: NonNullable<Webhook['headers']> = {};
   for (const [name, value] of Object.entries(headers)) {
     const given = value === HIDDEN ? secrets?.headers[name] : value;
@@ -169,7 +170,13 @@ function withValues(
     else if (Object.hasOwn(stored, name)) values[name] = { keep: true };
     else missing.push(`header ${name} of ${new URL(url).origin}`);
   }
-  return { url, headers: values };
+  return { url, headers: values, ...storedAuth(stays) };
+}
+
+/** Returns the settings that no file has, in the form that the API takes back. */
+function storedAuth(stays: Destination['webhooks'][number] | undefined): Pick<Webhook, 'auth' | 'tls'> {
+  // A token URL that was lost with its key is null, and the API refuses it.
+  return { ...(stays?.auth && { auth: stays.auth as Webhook['auth'] }), ...(stays?.tls && { tls: stays.tls }) };
 }
 
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
