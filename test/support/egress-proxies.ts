@@ -22,7 +22,7 @@ export async function startHttpProxy(mood: Mood = 'works'): Promise<TestProxy> {
     socket.on('error', () => undefined);
     proxy.asked.push(url);
     proxy.logins.push(headers['proxy-authorization'] ?? '');
-    const status = { refuses: 403, unreachable: 502, 'wants login': 407 }[proxy.mood as 'refuses'];
+    const status = STATUSES.get(proxy.mood);
     if (proxy.mood === 'closes') socket.destroy();
     else if (status) socket.end(`HTTP/1.1 ${String(status)} No\r\n\r\n`);
     else if (proxy.mood === 'works') {
@@ -32,6 +32,12 @@ export async function startHttpProxy(mood: Mood = 'works'): Promise<TestProxy> {
   });
   return listen(server, proxy);
 }
+
+const STATUSES = new Map<Mood, number>([
+  ['refuses', 403],
+  ['unreachable', 502],
+  ['wants login', 407],
+]);
 
 /** SOCKS5 with or without a login. */
 export async function startSocksProxy(mood: Mood = 'works'): Promise<TestProxy> {
@@ -65,7 +71,7 @@ function answer(proxy: TestProxy, socket: Socket, asked: Buffer): void {
   const host = isName ? asked.subarray(5, 5 + asked[4]!).toString() : [...asked.subarray(4, 8)].join('.');
   const port = asked.readUInt16BE(asked.length - 2);
   proxy.asked.push(`${host}:${String(port)}`);
-  const code = { refuses: 2, unreachable: 4 }[proxy.mood as 'refuses'] ?? 0;
+  const code = proxy.mood === 'refuses' ? 2 : proxy.mood === 'unreachable' ? 4 : 0;
   const reply = Buffer.from([5, code, 0, 1, 0, 0, 0, 0, 0, 0]);
   if (code > 0) socket.end(reply);
   else join(socket, { host, port }, reply);
