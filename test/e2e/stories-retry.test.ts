@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { common, openStorySystem, type StorySystem } from '../support/story-system';
+import { startHttpProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
@@ -62,6 +63,30 @@ test('a destination with a plan is retried by its delays, statuses and timeout, 
   expect(Date.parse(attempts[0]!.expiresAt) - Date.parse(attempts[0]!.acceptedAt)).toBe(72 * 3_600_000);
   expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(700);
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
+});
+
+test('a proxy that hangs holds its deliveries without an attempt, and the destinations beside it get theirs', async () => {
+  const { sink, topics } = stage;
+  const proxy = await startHttpProxy('hangs');
+  try {
+    const behind = { webhooks: [{ url: sink.url('/behind') }], proxy: `http://127.0.0.1:${String(proxy.port)}` };
+    const held = await stage.connect(behind);
+    const free = await stage.connect({ webhooks: [{ url: sink.url('/beside') }] });
+    const { messageId } = await held.send();
+    await topics.event(messageId, 'waiting', ({ reason }) => reason === 'proxy');
+    const beside = [];
+    for (let i = 0; i < 10; i++) beside.push(await free.send());
+    await sink.waitFor(10, { path: '/beside' });
+    for (const one of beside) expect(topics.attemptsOf(one.messageId).length).toBeLessThanOrEqual(1);
+    expect([sink.received('/behind').length, topics.attemptsOf(messageId).length]).toEqual([0, 0]);
+
+    proxy.mood = 'works';
+    await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    expect(topics.attemptsOf(messageId).map(({ n, outcome }) => [n, outcome])).toEqual([[1, 'delivered']]);
+    expect(sink.received('/behind')).toHaveLength(1);
+  } finally {
+    await proxy.close();
+  }
 });
 
 test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature', async () => {
