@@ -1,11 +1,12 @@
 import { type Destination } from '../../shared/api/operations';
 import { addressWarning } from '../../shared/model/address-warning';
-import { CALL_TYPES, MESSAGE_TYPES } from '../../shared/model/message';
+import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/message';
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
 import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
+import { readInput } from '../secret-input';
 import { addDelete, addList, addShow } from '../resource';
 import { DELIVERY_EDITS, deliveryFieldsOf, deliveryLines, type DeliveryOptions } from './delivery-options';
 import { REQUEST_EDITS, requestFieldsOf, requestLines, type RequestOptions } from './request-fields';
@@ -147,6 +148,29 @@ function addActions(destinations: Group): void {
       const { data } = await session.api().call('POST /destinations/{id}/test', { id, body: { type } });
       showTest(session.print, data);
       return data.status === 'delivered' ? 0 : FAILED;
+    },
+  );
+  destinations.leaf<{ event?: string; message?: string }>(
+    'preview <destination>',
+    {
+      summary: 'Show the request to a destination for an event or a message; nothing is sent',
+      example: 'destinations preview "My hook" --event EVENT',
+      options: [
+        ['--event <id>', 'an accepted event, by its id in waypost tail --json'],
+        ['--message <file>', 'a message as JSON; - for standard input'],
+      ],
+    },
+    async ({ api, print, world }, options, name = '') => {
+      const { id: destination } = await find(api(), 'destination', name);
+      const { event, message: file } = options;
+      const message = file === undefined ? undefined : (JSON.parse(await readInput(world, file)) as JsonObject);
+      const body = { destination, ...(event !== undefined && { event }), ...(message && { message }) };
+      const { data } = await api().call('POST /destinations/preview', { body });
+      print.thing(data, [
+        ['method', data.method],
+        ...Object.entries(data.headers).map(([header, value]): [string, string] => ['header', `${header}: ${value}`]),
+        ['body', data.body],
+      ]);
     },
   );
   destinations.leaf<RotationOptions>(

@@ -18,6 +18,13 @@ interface FollowOption {
 }
 const FOLLOW: CommandOption = ['--follow', 'wait until it ends; exit code 1 unless it completes'];
 
+const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
+  render: flagField(
+    '--render-again',
+    'render the body again from the message, by the present settings of the destination',
+    'again',
+  ),
+};
 const SCOPE: Fields<Operations['POST /replays']['body']> = {
   destination: idField('--destination <destination>', 'destination', { about: 'by id or name (required)' }),
   from: sinceField,
@@ -29,6 +36,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
     'all messages of the last 7 days, also from before the destination existed',
     'messages',
   ),
+  ...RENDER,
   includeDelivered: flagField('--include-delivered', 'include delivered ones', true),
   preview: flagField('--preview', 'wait for the count; send nothing', true),
   maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
@@ -36,14 +44,19 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
 
 export function addReplay(program: Group): void {
   const replay = program.group('replay', 'Replay one delivery, or all deliveries in a scope as a job');
-  replay.leaf('one <delivery>', { summary: 'Replay one delivery' }, async ({ api, print }, _, id = '') => {
-    const { data } = await api().call('POST /deliveries/{id}/replay', { id });
-    print.thing(data, [
-      ['delivery', data.id],
-      ['replay', data.replay],
-      ['status', data.status],
-    ]);
-  });
+  replay.leaf(
+    'one <delivery>',
+    { summary: 'Replay one delivery', options: optionsOf(RENDER) },
+    async (session, options, id = '') => {
+      const body = await readFields(session, options, RENDER);
+      const { data } = await session.api().call('POST /deliveries/{id}/replay', { id, body });
+      session.print.thing(data, [
+        ['delivery', data.id],
+        ['replay', data.replay],
+        ['status', data.status],
+      ]);
+    },
+  );
   replay.leaf<FollowOption>(
     'all',
     {

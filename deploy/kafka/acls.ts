@@ -43,7 +43,7 @@ const TOPICS = [
 
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED, LIMITED] },
-  router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED] },
+  router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED, DEAD, ATTEMPTS] },
   delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS] },
   retry: { reads: [TIER_PREFIX], writes: [DUE] },
   // Its output goes to `messages`, like any other message.
@@ -53,7 +53,10 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   },
   // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to `webhooks.due`, deletions
   // to `messages`, and uploaded members to `profiles.events`.
-  control: { reads: TOPICS, writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES] },
+  control: {
+    reads: TOPICS,
+    writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, DEAD, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES],
+  },
 };
 
 /**

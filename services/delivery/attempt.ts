@@ -135,7 +135,7 @@ export class Attempt implements MemberOwner {
       return;
     }
     const { batches, lanes } = this.context;
-    const request = endpoint.batch
+    const request = endpoint.batch && fitsInBatch(this.inHand.delivery.contentType)
       ? batches.member(this, endpoint)
       : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
     this.#requests.push(request);

@@ -63,6 +63,8 @@ export interface OpenDestination {
   plan?: RetryPlan;
   /** absent: as of every destination */
   signatures?: PreparedSignatures;
+  /** bytes of a body above which it is compressed */
+  gzipAbove?: number;
 }
 
 /** The same object until the destination changes. */
@@ -106,7 +108,7 @@ export class Destinations {
   }
 
   #open(destination: Destination, version: number): Lookup {
-    const { id, enabled, paused } = destination;
+    const { id, enabled, paused, request: { gzipAbove } = {} } = destination;
     let why: string | undefined;
     const open: Open = (sealed) => {
       const opened = this.encryptor.decrypt(sealed, id);
@@ -130,6 +132,7 @@ export class Destinations {
           ...{ enabled, paused, endpoints, secrets: secrets && prepareSecrets(secrets) },
           ...(destination.retry && { plan: destination.retry }),
           ...(signature && { signatures: prepareSignatures(signature, secrets) }),
+          ...(gzipAbove !== undefined && { gzipAbove }),
         },
       };
     }

@@ -7,6 +7,7 @@ import { childTraceparent } from '../../shared/telemetry/trace';
 import { type NotTried } from './admission';
 import { type Clock } from './clock';
 import { type OpenDestination, type Endpoint } from './destinations';
+import { compress } from './http/compress';
 import { type SendRequest, type SendResult } from './http/exchange';
 import { withBodyStart } from './endpoint-auth';
 import { type Lane } from './lanes/lane';
@@ -98,11 +99,12 @@ export class UrlRequest implements Job {
       this.#withdraw(permit);
       return;
     }
-    const { endpoint } = permit;
+    const { endpoint, destination } = permit;
     const { delivery, body } = this.owner.inHand;
     const traceparent = childTraceparent(delivery.traceparent);
-    const request = buildRequest({ id: delivery.id, body, ...permit, nowMs: this.context.time.wallMs(), traceparent });
-    this.context.sender.send(request, (result) => {
+    const nowMs = this.context.time.wallMs();
+    const request = buildRequest({ id: delivery.id, rendered: delivery, body, ...permit, nowMs, traceparent });
+    sendRequest(this.context.sender, destination, request, (result) => {
       this.#free(this.owner.ended({ endpoint, traceparent, result }));
     });
   }
@@ -133,27 +135,63 @@ export class UrlRequest implements Job {
 
 const NO_AUTH: NonNullable<Endpoint['auth']> = {};
 
+/** The differences of a delivery's request from the default POST. */
+export type Rendered = Pick<Delivery, 'method' | 'contentType' | 'headers'>;
+
 /** Builds and signs the request. The signature of a request that waited after this would be stale. */
 export function buildRequest(input: {
   /** the `webhook-id`: of the delivery, or of a batch */
   id: string;
+  /** how the router rendered the request */
+  rendered: Rendered;
   body: Buffer;
   destination: OpenDestination;
   endpoint: Endpoint;
   nowMs: number;
   traceparent: string;
 }): SendRequest {
-  const { id, destination, endpoint, nowMs, traceparent } = input;
+  const { id, rendered, destination, endpoint, nowMs, traceparent } = input;
   const { secrets, signatures } = destination;
   const { bodyStart, tls, credentials } = endpoint.auth ?? NO_AUTH;
   const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id, timestampS, body, secrets, signatures, nowMs });
-  addOwnHeaders(headers, traceparent).push(...endpoint.staticHeaders);
+  addOwnHeaders(headers, traceparent, rendered.contentType).push(...endpoint.staticHeaders);
+  if (rendered.headers) addRendered(headers, rendered.headers);
   const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
+  if (rendered.method) request.method = rendered.method;
   if (endpoint.timeoutMs !== undefined) request.timeoutMs = endpoint.timeoutMs;
   if (endpoint.proxy) request.proxy = endpoint.proxy;
   if (tls) request.tls = tls;
   if (credentials) request.credentials = credentials;
   return request;
+}
+
+/** Sends the request, with its signed body compressed if the destination wants that. */
+export function sendRequest(
+  sender: RequestContext['sender'],
+  { gzipAbove }: Pick<OpenDestination, 'gzipAbove'>,
+  request: SendRequest,
+  done: (result: SendResult) => void,
+): void {
+  if (gzipAbove === undefined || request.body.length <= gzipAbove) {
+    sender.send(request, done);
+    return;
+  }
+  compress(request.body, (compressed) => {
+    if (compressed) {
+      request.body = compressed;
+      request.headers.push('content-encoding', 'gzip');
+    }
+    sender.send(request, done);
+  });
+}
+
+/** Adds the rendered headers. A header that was set since the delivery was rendered wins. */
+function addRendered(headers: string[], rendered: readonly string[]): void {
+  const set = new Set(headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  for (let i = 0; i + 1 < rendered.length; i += 2) {
+    const [name = '', value = ''] = rendered.slice(i, i + 2);
+    if (!set.has(name.toLowerCase())) headers.push(name, value);
+  }
 }

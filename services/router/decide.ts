@@ -1,5 +1,7 @@
 import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
 import { renderBody } from '../../shared/model/webhook-body';
+import { type Renderer, rendererOf } from '../../shared/render/render-request';
+import { renderFailedRecords, type Unrendered } from '../../shared/render/render-failed';
 import { type Destination, type Source } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import {
@@ -10,6 +12,7 @@ import {
   type Rejected,
 } from '../../shared/model/message-codec';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
+import { type Message } from '../../shared/model/message';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
 import { filtersOf } from '../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
@@ -25,7 +28,7 @@ export interface Routing {
 }
 
 export type Decision =
-  | { kind: 'deliver'; records: OutRecord[]; filters: Filters }
+  | Deliver
   | { kind: 'dropped'; reason: 'no_destination' | 'blocked' | 'filtered'; filters: Filters }
   /** a destination whose last record this process cannot read may want the message: the caller must wait for it */
   | { kind: 'destination_unreadable' }
@@ -33,6 +36,14 @@ export type Decision =
   | { kind: 'unknown_source' }
   /** permanently unreadable: the caller writes it to `messages.rejected` */
   | Rejected;
+
+export interface Deliver {
+  kind: 'deliver';
+  records: OutRecord[];
+  /** the deliveries that have no body */
+  unrendered: readonly Unrendered[];
+  filters: Filters;
+}
 
 /** The reason why a decision must not be performed yet. */
 export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_behind';
@@ -58,18 +69,54 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   if (destinations.length === 0) {
     return { kind: 'dropped', reason: filters.filtered > 0 ? 'filtered' : 'no_destination', filters };
   }
-  // All deliveries share one body, which is rendered once.
-  const body = Buffer.from(renderBody(message));
   const startsAt = windowStart(head);
-  return {
-    kind: 'deliver',
-    filters,
-    records: destinations.map((destination) => {
-      const version = connected.versions.get(destination);
-      const expiresAt = startsAt + (destination.retry?.windowMs ?? routing.windowMs);
-      return deliveryRecord({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }, body);
-    }),
-  };
+  const made = destinations.map((destination) => {
+    const expiresAt = startsAt + (destination.retry?.windowMs ?? routing.windowMs);
+    const version = connected.versions.get(destination);
+    return {
+      destination,
+      ...firstDelivery({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }),
+    };
+  });
+  return { kind: 'deliver', filters, ...rendered(made, message, head.sourceId, connected.requests) };
+}
+
+/** A delivery before it has a body. */
+type Made = ReturnType<typeof firstDelivery> & { destination: Destination };
+
+/** Deliveries with the default request share one body, which is rendered once. */
+function rendered(
+  made: readonly Made[],
+  message: Message,
+  sourceId: string,
+  requests: number,
+): { records: OutRecord[]; unrendered: readonly Unrendered[] } {
+  let shared: Buffer | undefined;
+  let render: Renderer | undefined;
+  let unrendered: readonly Unrendered[] = NONE;
+  const records: OutRecord[] = [];
+  for (const { destination, delivery, key } of made) {
+    if (destination.request === undefined) {
+      shared ??= Buffer.from(renderBody(message));
+      records.push({ topic: WEBHOOKS, key, value: shared, headers: encodeDelivery(delivery) });
+      continue;
+    }
+    const result = (render ??= rendererOf(message, sourceId, requests))(destination);
+    if (result.kind === 'failed') unrendered = [...unrendered, { delivery, key, failure: result }];
+    else {
+      const headers = encodeDelivery(Object.assign(delivery, result.head));
+      records.push({ topic: WEBHOOKS, key, value: result.body, headers });
+    }
+  }
+  return { records, unrendered };
+}
+
+const NONE: readonly Unrendered[] = [];
+
+/** Returns the records of a message: its deliveries, and a dead letter for each one that has no body. */
+export function outputOf(record: InRecord, { records, unrendered }: Deliver, nowMs: number): OutRecord[] {
+  if (unrendered.length === 0) return records;
+  return [...records, ...unrendered.flatMap((each) => renderFailedRecords(each, record, nowMs))];
 }
 
 /** A source's destinations, prepared for routing. */
@@ -78,6 +125,8 @@ interface Connected {
   versions: ReadonlyMap<Destination, number>;
   /** number of destinations with a filter */
   filters: number;
+  /** number of destinations with a request of their own */
+  requests: number;
 }
 
 /** Keyed by the list from `config`, which is a new one after each change. */
@@ -88,15 +137,12 @@ function connectedBy(entries: readonly Entry<Destination>[]): Connected {
   if (!connected) {
     const destinations = entries.map(({ data }) => data);
     const filters = destinations.filter(({ filter }) => filter !== undefined).length;
-    connected = { destinations, versions: new Map(entries.map(({ data, version }) => [data, version])), filters };
+    const requests = destinations.filter(({ request }) => request !== undefined).length;
+    const versions = new Map(entries.map(({ data, version }) => [data, version]));
+    connected = { destinations, versions, filters, requests };
     known.set(entries, connected);
   }
   return connected;
-}
-
-function deliveryRecord(from: Parameters<typeof firstDelivery>[0], body: Buffer): OutRecord {
-  const { delivery, key } = firstDelivery(from);
-  return { topic: WEBHOOKS, key, value: body, headers: encodeDelivery(delivery) };
 }
 
 function rejected(reason: string): Rejected {

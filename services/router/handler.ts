@@ -4,17 +4,11 @@ import { createDedupWindow, messageRef, type MessageRef } from '../../shared/mod
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/service/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/service/errors';
-import {
-  type BatchProducer,
-  type InRecord,
-  type OpenRecord,
-  type OutRecord,
-  type DispatchResult,
-} from '../../shared/kafka/port';
+import { type BatchProducer, type InRecord, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
-import { decide, type Decision, doubtOf, rejectedRecord, type SetAside } from './decide';
+import { decide, type Decision, type Deliver, doubtOf, outputOf, rejectedRecord, type SetAside } from './decide';
 import { Deferrals, InFlightMessages } from './waiting';
-import { drops, watchFilters, watchRouting } from './telemetry';
+import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
 /**
  * Turns messages into deliveries.
@@ -165,7 +159,7 @@ export class Router {
         return this.#reject(incoming.record, setAside(incoming), decision.reason);
       case 'deliver':
         watchFilters(decision.filters);
-        return this.#deliver(incoming, decision.records);
+        return this.#deliver(incoming, decision);
     }
   }
 
@@ -178,14 +172,17 @@ export class Router {
     }
   }
 
-  #deliver(incoming: Incoming, records: OutRecord[]): void {
+  #deliver(incoming: Incoming, deliver: Deliver): void {
+    const { records, unrendered } = deliver;
     this.#inFlight.begin(incoming.ref);
     const routed = watchRouting(incoming.record, incoming.head, records.length);
-    this.options.producer.send(records).then(
+    const ended = watchUnrendered(unrendered, this.options.log);
+    this.options.producer.send(outputOf(incoming.record, deliver, this.options.now())).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
         routed?.();
+        ended?.();
         this.#seen.remember(incoming.ref, this.options.now());
         for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
         this.#finish(incoming.record);

@@ -2,6 +2,10 @@ import { type Filters } from './decide';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { type MessageHeaders } from '../../shared/model/message-codec';
 import { WEBHOOKS } from '../../shared/kafka/topics';
+import { failureText } from '../../shared/render/render-request';
+import { type Unrendered } from '../../shared/render/render-failed';
+import { logThrottle } from '../../shared/service/load-limits';
+import { type Log } from '../../shared/telemetry/log';
 import { metrics, only } from '../../shared/telemetry/metrics';
 import { childTraceparent, isTraced, recordProcess, recordSend } from '../../shared/telemetry/trace';
 
@@ -29,6 +33,28 @@ const failures = metrics.counter({
   help: 'Messages for which a filter could not be evaluated. A failure counts as no match.',
   labels: { 'waypost.destination.id': 'at most 100, then `other`' },
 });
+
+const dead = metrics.counter({
+  name: 'waypost.deliveries.unrendered',
+  help: 'Dead letters of reason `render_failed`: deliveries whose body or header could not be rendered.',
+  labels: { 'waypost.destination.id': 'at most 100, then `other`' },
+});
+
+/** Logs deliveries that have no body. @returns the function to call when their dead letters are acknowledged; undefined without any */
+export function watchUnrendered(unrendered: readonly Unrendered[], log: Log): (() => void) | undefined {
+  if (unrendered.length === 0) return undefined;
+  for (const { delivery, failure } of unrendered) {
+    const { id, destinationId: destination } = delivery;
+    if (speaks(destination))
+      log.warn({ delivery: id, destination, reason: failureText(failure) }, 'delivery.unrendered');
+  }
+  return () => {
+    for (const { delivery } of unrendered) dead.of({ 'waypost.destination.id': delivery.destinationId }).value++;
+  };
+}
+const LOG_EVERY_MS = 60_000;
+const MAX_LOGGED_DESTINATIONS = 100;
+const speaks = logThrottle(LOG_EVERY_MS, MAX_LOGGED_DESTINATIONS);
 
 /** Counts the deliveries that filters stopped, and failed filters by destination. */
 export function watchFilters({ filtered: kept, failed }: Filters): void {

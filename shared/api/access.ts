@@ -68,6 +68,7 @@ export const ACCESS = {
   'POST /sources/{id}/rotate-key': admin,
   'GET /destinations': reader,
   'POST /destinations': admin,
+  'POST /destinations/preview': { ...reader, alsoNeeds: 'events:read' },
   'GET /destinations/{id}': reader,
   'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'] },
   'DELETE /destinations/{id}': admin,

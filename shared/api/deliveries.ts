@@ -147,6 +147,13 @@ const delivery = z.strictObject({
   attempts: z.array(attempt),
 });
 
+/** A replay renders by the present settings of the destination, or sends what was rendered first. */
+export const render = z.enum(['as_sent', 'again']).default('as_sent').meta({
+  description:
+    'again: render the body again from the message, at most 7 days old, by the present settings of the destination. What was never rendered always is',
+});
+export const replayOneBody = z.strictObject({ render });
+
 export const DELIVERY_RESPONSES = {
   Deliveries: list(delivery).extend({
     searched: z
@@ -183,6 +190,7 @@ export const DELIVERY_OPERATIONS = {
   'POST /deliveries/{id}/replay': {
     act: { kind: 'delivery', action: 'replayed' },
     summary: 'Replay a delivery',
+    body: replayOneBody,
     ok: [202, 'ReplayedDelivery'],
   },
 } as const satisfies OperationsOf<'deliveries'>;

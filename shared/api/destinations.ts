@@ -6,8 +6,8 @@ import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
 import { changed, count, list, name, pageParameters, patchOf, switchOffAfter, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
-import { requestBody, requestView } from './request';
 import { totals } from './overview';
+import { previewBody, renderedRequest, requestBody, requestView } from './request';
 import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
 
 /** Destinations: requests, responses and operations. */
@@ -140,6 +140,7 @@ export const DESTINATION_RESPONSES = {
   PublicKeys: publicKeys,
   Test: test,
   DestinationHealth: health,
+  RenderedRequest: renderedRequest,
   Catalog: list(integration),
 };
 
@@ -184,6 +185,11 @@ export const DESTINATION_OPERATIONS = {
     summary: 'Get the health of a destination: its state, success rate, latency and what waits',
     ok: [200, 'DestinationHealth'],
     query: z.strictObject({ since: timeParameter.optional().meta({ description: 'Default: 24 hours ago' }) }),
+  },
+  'POST /destinations/preview': {
+    summary: 'Render the request of a destination for an event or a message, and send nothing',
+    ok: [200, 'RenderedRequest'],
+    body: previewBody,
   },
   'GET /destinations/{id}/filter': {
     summary: 'Evaluate the filter of a destination on recent events',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
 import { DELIVERY_STATUSES } from '../model/reasons';
+import { render } from './deliveries';
 import { count, list, pageParameters, time, timeInput } from './fields';
 import { type OperationsOf } from './operation';
 
@@ -22,6 +23,7 @@ export const replayBody = z.strictObject({
   origin: z.enum(ORIGINS).optional().meta({
     description: 'dead_letters, or messages: all accepted messages, also from before the destination existed',
   }),
+  render,
   includeDelivered: z.boolean().default(false).meta({ description: 'Include deliveries that were delivered' }),
   preview: z.boolean().default(false).meta({ description: 'Count only; send nothing' }),
   maxPerSecond: z.number().min(0.1).max(MAX_PER_SECOND).default(DEFAULT_PER_SECOND),
@@ -36,6 +38,7 @@ const replay = z.strictObject({
   to: time,
   destination: z.string(),
   origin: z.enum(ORIGINS),
+  render: z.enum(['as_sent', 'again']),
   deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),
   type: z.enum(MESSAGE_TYPES).nullable(),
   includeDelivered: z.boolean(),

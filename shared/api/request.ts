@@ -60,3 +60,19 @@ export const requestView = z
   })
   .nullable()
   .meta({ description: 'null means default, for the object and for each field' });
+
+const object = z.record(z.string(), z.unknown());
+
+export const previewBody = z.strictObject({
+  destination: z
+    .union([z.string(), object])
+    .meta({ description: 'Id of a destination, or fields of one, such as {"request": {"format": "slack"}}' }),
+  event: z.string().optional().meta({ description: 'Id of an accepted event of GET /events' }),
+  message: object.optional().meta({
+    description: 'A message instead of an event. Missing fields are filled in. Without both, a sample',
+  }),
+});
+
+export const renderedRequest = z
+  .strictObject({ method: z.enum(METHODS), headers: z.record(z.string(), z.string()), body: z.string() })
+  .meta({ description: 'The request to the first URL, as it would be sent. Secrets and values of the moment are ***' });

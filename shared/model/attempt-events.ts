@@ -104,6 +104,8 @@ export interface DeadEvent extends About {
   n: number;
   /** of `DEAD_REASONS`, or unknown */
   reason: string;
+  /** why it could not be rendered: the field and the reason, one line without values of the message */
+  error?: string;
 }
 export interface CancelledEvent extends About {
   kind: 'cancelled';

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MESSAGE_TYPES, type MessageType } from './message';
+import { RENDER_FAILED } from './reasons';
+import { type Method, METHODS } from './request-settings';
 
 /**
  * One message for one destination, as encoded in the headers of records on `webhooks`, `webhooks.retry.*`,
@@ -13,6 +15,12 @@ export interface Delivery {
   /** `config` version of the destination that it was made for; absent if an older Waypost made it */
   destinationVersion?: number;
   type: MessageType;
+  /** of the request; absent: POST */
+  method?: Method;
+  /** of the body; absent: application/json */
+  contentType?: string;
+  /** rendered headers: alternating names and values */
+  headers?: string[];
   /** name of the track call, page or screen (`eventNameOf`), for the history */
   event?: string;
   /** for the history, so that the body need not be parsed again */
@@ -49,7 +57,13 @@ export interface Delivery {
 }
 
 /** Raised when older code can no longer read the record. */
-const DELIVERY_FORMAT = 1;
+const DELIVERY_FORMAT = 2;
+
+/** Returns the format: 1 unless older code, which ignores these headers, would send another request. */
+function formatOf({ method, contentType, headers, reason }: Delivery): '1' | '2' {
+  const differs = method !== undefined || contentType !== undefined || headers !== undefined;
+  return differs || reason === RENDER_FAILED ? '2' : '1';
+}
 
 /** Returns the delivery's id, derived from source, message and destination, and therefore the same on every try. */
 export function deliveryId(sourceId: string, messageId: string, destinationId: string): string {
@@ -93,7 +107,7 @@ export function attemptsMade({ attempt, halved = 0 }: Delivery): number {
 /** Encodes the record headers. Defaults are left out, so that a first attempt has few headers. */
 export function encodeDelivery(d: Delivery): Record<string, string> {
   const headers: Record<string, string> = {
-    format: String(DELIVERY_FORMAT),
+    format: formatOf(d),
     delivery: d.id,
     message: d.messageId,
     source: d.sourceId,
@@ -103,6 +117,9 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
     'expires-at': String(d.expiresAt),
     traceparent: d.traceparent,
   };
+  if (d.method !== undefined) headers.method = d.method;
+  if (d.contentType !== undefined) headers['content-type'] = d.contentType;
+  if (d.headers !== undefined) headers.headers = JSON.stringify(d.headers);
   if (d.event !== undefined) headers.event = d.event;
   if (d.destinationVersion !== undefined) headers['destination-version'] = String(d.destinationVersion);
   // Record headers are UTF-8. A user id may contain anything that JSON allows.
@@ -139,7 +156,7 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     return value === undefined ? 0 : Number(value);
   };
   const format = text('format') ?? '';
-  if (format !== '1') {
+  if (format !== '1' && format !== '2') {
     return Number(format) > DELIVERY_FORMAT
       ? { kind: 'newer', format }
       : { kind: 'unreadable', why: `the header format is "${format}"` };
@@ -183,6 +200,9 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     traceparent: text('traceparent') ?? '',
   };
   addOptional(delivery, headers);
+  if (format === '2' && !addRequest(delivery, headers)) {
+    return { kind: 'unreadable', why: 'its header method, content-type or headers is not known' };
+  }
   return { kind: 'delivery', delivery };
 }
 
@@ -206,4 +226,26 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   if (reason !== undefined) delivery.reason = reason;
   if (error !== undefined) delivery.error = error;
   if (span !== undefined) delivery.span = span;
+}
+
+/** Adds the differences from the default POST. @returns false if one of them is invalid */
+function addRequest(delivery: Delivery, { method, 'content-type': contentType, headers }: RawHeaders): boolean {
+  if (method !== undefined) {
+    if (!METHODS.includes(method as Method)) return false;
+    delivery.method = method as Method;
+  }
+  if (contentType !== undefined) delivery.contentType = contentType;
+  if (headers === undefined) return true;
+  const list = parsed(headers);
+  if (!Array.isArray(list) || list.length % 2 === 1 || !list.every((item) => typeof item === 'string')) return false;
+  delivery.headers = list;
+  return true;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -51,6 +51,9 @@ export function findsStatus(filter: DeliveryStatus, status: DeliveryStatus): boo
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
 
+/** The router cannot render the request, and there is no body (shared/render). */
+export const RENDER_FAILED = 'render_failed';
+
 /**
  * Waits caused by the endpoint rather than by Waypost: its full lane, its rate, its circuit, its `Retry-After`, its
  * token endpoint, and the proxy before it.
@@ -86,7 +89,7 @@ export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED] as c
  * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not say which it is.
  * `unreadable` is only in the headers of a dead letter: its delivery is unknown, so it has no event.
  */
-export const DEAD_REASONS = ['rejected', 'window_closed', ...ENDPOINT_WAITS, 'unreadable'] as const;
+export const DEAD_REASONS = ['rejected', 'window_closed', ...ENDPOINT_WAITS, 'unreadable', RENDER_FAILED] as const;
 export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted'] as const;
 
 export type EndpointWait = (typeof ENDPOINT_WAITS)[number];

@@ -1,7 +1,7 @@
 /** How the requests of a destination differ from the default POST: the `request` of its entry. */
 
 export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
-type Method = (typeof METHODS)[number];
+export type Method = (typeof METHODS)[number];
 
 /** Shapes of the body that need no template (shared/model/formats). `default` is the message itself. */
 export const BODY_FORMATS = [
@@ -14,7 +14,7 @@ export const BODY_FORMATS = [
   'discord',
   'pagerduty',
 ] as const;
-type BodyFormat = (typeof BODY_FORMATS)[number];
+export type BodyFormat = (typeof BODY_FORMATS)[number];
 
 /** Differences of a destination's requests from the default POST. */
 export interface RequestSettings {
@@ -22,7 +22,7 @@ export interface RequestSettings {
   method?: Method;
   /** absent: `default`, or `body` */
   format?: BodyFormat;
-  /** a CEL expression that yields a map, a list or text */
+  /** a CEL expression that yields a map, a list or text (docs/guide/bodies.md) */
   body?: string;
   /** name → CEL expression that yields text */
   headers?: Record<string, string>;

@@ -24,8 +24,12 @@ export const OWN_HEADERS: readonly string[] = [
  * Adds Waypost's headers other than those of `signHeaders`.
  * @param headers alternating names and values, changed in place
  */
-export function addOwnHeaders(headers: string[], traceparent: string): string[] {
-  headers.push('content-type', FIXED_HEADERS['content-type'], 'user-agent', FIXED_HEADERS['user-agent']);
+export function addOwnHeaders(
+  headers: string[],
+  traceparent: string,
+  contentType: string = FIXED_HEADERS['content-type'],
+): string[] {
+  headers.push('content-type', contentType, 'user-agent', FIXED_HEADERS['user-agent']);
   headers.push('traceparent', traceparent);
   return headers;
 }
@@ -122,7 +126,7 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
 }
 
 /** The only header of Waypost that a destination may render: it replaces the content type of the body. */
-const CONTENT_TYPE = 'content-type';
+export const CONTENT_TYPE = 'content-type';
 
 /** Checks the names of headers that are rendered for each message, by the rules of static headers except `CONTENT_TYPE`. */
 export function checkRenderedHeaders(names: readonly string[]): HeaderProblem[] {
@@ -161,7 +165,7 @@ function refusal(lower: string): string | undefined {
 }
 
 /** Returns what is wrong with the value of a header; undefined if it may be sent. The value is not repeated. */
-function valueProblem(value: unknown): string | undefined {
+export function valueProblem(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'must have a string value';
   if (value.length > MAX_VALUE_BYTES) return `has a value longer than ${MAX_VALUE_BYTES} bytes`;
   if (!PRINTABLE_ASCII.test(value)) return 'has a value with characters other than printable ASCII';

@@ -26,7 +26,7 @@ export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; o
           label="Replay"
           rows={ended}
           past="replayed"
-          act={(id) => call('POST /deliveries/{id}/replay', { id })}
+          act={(id) => call('POST /deliveries/{id}/replay', { id, body: {} })}
           onDone={onDone}
         >
           They go to the current URLs of their destinations, with the same webhook-ids. Receivers get again what was

@@ -24,6 +24,7 @@ const REASONS = {
   replayed: 'It was replayed and has not been tried yet',
   destination_deleted: 'The destination was deleted',
   unreadable: 'Waypost could not read its record',
+  render_failed: 'Its body or a header could not be rendered. Correct the destination, then replay it',
 } as const satisfies Record<Reason, string>;
 
 /** An unknown code appears as it is. */

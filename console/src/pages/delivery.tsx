@@ -174,7 +174,7 @@ function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
         label="Replay"
         question="Replay this delivery?"
         busy={replay.isPending}
-        onConfirm={() => replay.mutate({ id })}
+        onConfirm={() => replay.mutate({ id, body: {} })}
       >
         <Text>
           It goes to the current URLs of its destination, with the same webhook-id

@@ -1,8 +1,9 @@
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
-import { DEAD } from '../../../shared/kafka/topics';
+import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type Json } from '../../../shared/model/message';
 import { type DeliveryRow } from '../history/delivery-row';
+import { findMessage, readMessage } from '../replays/find-message';
 
 /** Reads the record of a delivery with the exact bytes that were POSTed. The history stores only its position. */
 
@@ -14,11 +15,14 @@ const DAY_MS = 86_400_000;
 /** A dead letter is searched among the dead letters of the same time. */
 const DEAD_AROUND_MS = 2_000;
 const MOST_DEAD_READ = 20_000;
+/** topic/partition/offset */
+const RECORD = /^(.+)\/(\d+)\/(\d+)$/;
 
 /** @returns the record of the delivery, or undefined if Kafka no longer has it */
 export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<InRecord | undefined> {
-  const [, topic, partition, offset] = /^(.+)\/(\d+)\/(\d+)$/.exec(row.record) ?? [];
-  if (topic === undefined) return undefined;
+  const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];
+  // The record of a delivery that was never rendered is its message.
+  if (topic === undefined || topic === MESSAGES) return undefined;
   const place = { topic, partition: Number(partition), offset: Number(offset) };
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
@@ -41,6 +45,14 @@ async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecor
     }
   }
   return undefined;
+}
+
+/** @returns the message of the delivery, or undefined if Kafka no longer has it */
+export async function findMessageOf(kafka: Reads, row: DeliveryRow): Promise<InRecord | undefined> {
+  const sought = { sourceId: row.source, messageId: row.message };
+  const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];
+  if (topic !== MESSAGES) return findMessage(kafka, row.acceptedAt, sought);
+  return readMessage(kafka, { partition: Number(partition), offset: Number(offset) }, sought);
 }
 
 /** Returns the body as JSON, since Waypost rendered it, or its text if it is not JSON. */

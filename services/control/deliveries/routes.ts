@@ -1,18 +1,21 @@
 import { type Query } from '../../../shared/api/operations';
-import { isUnderWay } from '../../../shared/model/reasons';
+import { replayOneBody } from '../../../shared/api/deliveries';
+import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
+import { fieldError } from '../destinations/request';
 import { readVersions, versionKey } from '../destinations/versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { deadDelivery, replayRecords, windowOf } from '../replays/candidates';
+import { invalidFields, parseBody } from '../http/validate';
+import { type Candidate, deadDelivery, renderCandidate, replayRecords, windowOf } from '../replays/candidates';
 import { requireOn } from '../replays/job';
 import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
-import { bodyJson, findRecord } from './delivery-body';
+import { bodyJson, findMessageOf, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 
 /** /api/v1/deliveries */
@@ -20,7 +23,7 @@ export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'>
   return {
     'GET /deliveries': ({ query }) => (query.q === undefined ? list(deps, query) : search(deps, query, query.q)),
     'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
-    'POST /deliveries/{id}/replay': ({ id }) => replayDelivery(deps, id),
+    'POST /deliveries/{id}/replay': ({ id, body }) => replayDelivery(deps, id, parseBody(replayOneBody, body).render),
   };
 }
 
@@ -70,23 +73,41 @@ async function find({ history }: ControlContext, id: string): Promise<DeliveryRo
 }
 
 /** Replays one delivery, even if it was delivered, since it was requested by id. */
-async function replayDelivery(deps: ControlContext, id: string) {
-  const { kafka, config, producer, windowMs, now, log } = deps;
+async function replayDelivery(deps: ControlContext, id: string, render: 'as_sent' | 'again') {
+  const { config, producer, windowMs, now, log } = deps;
   const row = await find(deps, id);
   if (isUnderWay(row.status)) {
     throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
   }
   requireOn(config, row.destination);
   const nowMs = now().getTime();
-  const record = await findRecord(kafka, row, nowMs);
-  const candidate = record && deadDelivery(record);
-  if (!candidate) throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
+  const candidate = await (render === 'again' || row.reason === RENDER_FAILED
+    ? renderAgain(deps, row)
+    : asSent(deps, row, nowMs));
   const replay = Math.max(0, row.replay) + 1;
   await producer.send(
     replayRecords(candidate, replay, { nowMs, windowMs: windowOf(config, row.destination, windowMs) }),
   );
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' as const };
+}
+
+async function asSent({ kafka }: ControlContext, row: DeliveryRow, nowMs: number): Promise<Candidate> {
+  const record = await findRecord(kafka, row, nowMs);
+  const candidate = record && deadDelivery(record);
+  if (candidate) return candidate;
+  throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
+}
+
+/** @throws Problem `invalid_fields` with the field of the destination that cannot be rendered */
+async function renderAgain({ kafka, config }: ControlContext, row: DeliveryRow): Promise<Candidate> {
+  const destination = config.destination(row.destination);
+  const record = destination && (await findMessageOf(kafka, row));
+  const candidate = record && renderCandidate(record, destination.data);
+  if (!candidate) throw new Problem('conflict', 'Kafka no longer has the message, so it cannot be rendered again');
+  if ('field' in candidate.content) throw invalidFields([fieldError(candidate.content)]);
+  candidate.delivery.destinationVersion = destination.version;
+  return candidate;
 }
 
 function presentOf({ config, now }: ControlContext): Present {

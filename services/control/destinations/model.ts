@@ -63,7 +63,7 @@ export function createDestination(body: unknown, making: Making): Destination {
     ...sourceErrors(given, making),
     ...webhookErrors(given, [], making),
     ...signatureErrors(given, { isSigned: has(given, 'sharedSecret'), webhooks: webhooksIn(given) }),
-    ...optionErrors(given, {}, making),
+    ...optionErrors(given, { webhooks: webhooksIn(given) }, making),
   ];
   const fields = parseBody(destinationFields, given, errors);
   return assemble(fields, undefined, making);
@@ -73,13 +73,14 @@ export function createDestination(body: unknown, making: Making): Destination {
 export function patchDestination(before: Destination, patch: Json, making: Making): Destination {
   const merged = mergePatch(patchable(before, making), patch);
   const [setsWebhooks, proxyChanges] = [has(patch, 'webhooks'), changesProxy(merged, before)];
+  const webhooks = setsWebhooks ? webhooksIn(merged) : before.webhooks;
   const isSigned = has(merged, 'sharedSecret') || (before.secrets !== undefined && !has(patch, 'sharedSecret'));
   const errors = [
     ...sourceErrors(merged, making),
     ...webhookErrors(merged, openWebhooks(before, making.encryptor), { now: making.now, proxyChanges }),
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
-    ...signatureErrors(merged, { isSigned, webhooks: setsWebhooks ? webhooksIn(merged) : before.webhooks }),
-    ...optionErrors(merged, before, making),
+    ...signatureErrors(merged, { isSigned, webhooks }),
+    ...optionErrors(merged, { ...before, webhooks }, making),
   ];
   const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
@@ -107,13 +108,13 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
   return withoutAbsent(fields satisfies Record<Exclude<keyof Fields, 'webhooks' | 'sharedSecret'>, unknown>);
 }
 
-/** Returns the errors in the retry plan and the proxy that the schema does not find. */
+/** Returns the errors in the request, the retry plan and the proxy that the schema does not find. */
 function optionErrors(
   body: Json,
-  before: Partial<Pick<Destination, 'proxy' | 'webhooks'>>,
+  { webhooks, ...before }: Pick<Destination, 'proxy'> & { webhooks: readonly object[] },
   { tiersMs }: Making,
 ): FieldError[] {
-  const errors = [...headerClashes(body, before.webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
+  const errors = [...headerClashes(body, webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
   return [...errors, ...batchErrors(body)];
 }
 

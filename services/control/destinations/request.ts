@@ -4,6 +4,8 @@ import { mistakeText, type Mistake } from '../../../shared/cel/syntax';
 import { compileBody, compileHeader, type Template } from '../../../shared/cel/template';
 import { type RequestSettings } from '../../../shared/model/request-settings';
 import { type Json } from '../../../shared/model/message';
+import { type RenderFailure } from '../../../shared/render/render-request';
+import { headerNames } from './signature';
 import { type FieldError, pointer } from '../http/problem';
 
 /** Validates the `request` of a destination, and converts it between its API form and its stored form. Pure. */
@@ -45,25 +47,27 @@ export function requestView(request: RequestSettings | undefined) {
   return { method, format, body, headers, gzipAbove };
 }
 
+/** Returns a failed rendering as an error of the field. @param before path to the destination in the request */
+export function fieldError({ field, message }: RenderFailure, before: string[] = []): FieldError {
+  return { pointer: pointer([...before, 'request', ...field.split('/')]), detail: message };
+}
+
 /**
- * Returns an error for each rendered header that a webhook also has as a static header: a request would carry both.
+ * Returns an error for each rendered header that the authentication, the signature or a static header of a webhook also
+ * sets: a request would carry both.
  * @param body after the merge
- * @param stored the webhooks that stay if the body has none
+ * @param webhooks sent or stored
  */
-export function headerClashes(body: Json, stored: readonly { headers: object }[] = []): FieldError[] {
-  const webhooks = asList(field(body, 'webhooks')) ?? stored;
-  const fixed = new Set(webhooks.flatMap((webhook) => namesIn(field(webhook, 'headers'))));
-  const rendered = Object.keys(asObject(field(field(body, 'request'), 'headers')) ?? {});
-  return rendered
+export function headerClashes(body: Json, webhooks: readonly { headers?: unknown; auth?: unknown }[]): FieldError[] {
+  const custom = field(field(field(body, 'signature'), 'custom'), 'header');
+  const fixed = new Set(webhooks.flatMap(headerNames));
+  if (typeof custom === 'string') fixed.add(custom.toLowerCase());
+  return Object.keys(asObject(field(field(body, 'request'), 'headers')) ?? {})
     .filter((name) => fixed.has(name.toLowerCase()))
     .map((name) => ({
       pointer: pointer(['request', 'headers', name]),
-      detail: 'is also a static header of a webhook. Remove one of them',
+      detail: 'is also a header of a webhook, of its authentication or of the signature. Remove one of them',
     }));
-}
-
-function namesIn(headers: unknown): string[] {
-  return Object.keys(asObject(headers) ?? {}).map((name) => name.toLowerCase());
 }
 
 function field(value: unknown, name: string): unknown {
@@ -74,8 +78,4 @@ function asObject(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;
-}
-
-function asList(value: unknown): unknown[] | undefined {
-  return Array.isArray(value) ? value : undefined;
 }

@@ -11,6 +11,7 @@ import { tryOnEvents } from '../debugger/filters';
 import { type HandlersOf } from '../http/mount';
 import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
+import { previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
 import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
@@ -35,6 +36,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       deps.log.info({ destination: id }, 'destination.created');
       return view(by, entry);
     },
+    'POST /destinations/preview': ({ body }) => previewRequest(deps, body),
     'GET /destinations/{id}': (call) => view(call.by, entries.get('destination', own(call).id)),
     'PATCH /destinations/{id}': async (call) => {
       const { id, body: patch = {} } = own(call);

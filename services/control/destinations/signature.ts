@@ -136,7 +136,8 @@ export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): Fie
   return errors;
 }
 
-function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
+/** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
+export function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
   const names = isObject(headers) ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
   return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
 }

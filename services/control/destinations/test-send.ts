@@ -5,8 +5,9 @@ import { type DeliveryEvent, type AttemptEvent } from '../../../shared/model/att
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type CallType, eventNameOf, type JsonObject, type Message } from '../../../shared/model/message';
-import { renderBody } from '../../../shared/model/webhook-body';
-import { parseBody } from '../http/validate';
+import { renderOnce } from '../../../shared/render/render-request';
+import { invalidFields, parseBody } from '../http/validate';
+import { fieldError } from './request';
 import { randomUUID } from 'node:crypto';
 import { RecordWaiter } from '../../../shared/kafka/wait-for-record';
 import { AppError } from '../../../shared/service/errors';
@@ -37,7 +38,10 @@ export function sampleMessage(body: unknown, made: { messageId: string; now: Dat
   return { ...SAMPLES[type], ...set, type, messageId: made.messageId, timestamp: at, receivedAt: at, context };
 }
 
-/** Returns the record for delivery. Its test flag means one attempt, even if the destination is off. */
+/**
+ * Returns the record for delivery. Its test flag means one attempt, even if the destination is off.
+ * @throws Problem `invalid_fields` with the field of the destination that cannot be rendered
+ */
 function testRecord(
   destination: Destination,
   message: Message,
@@ -60,7 +64,10 @@ function testRecord(
     traceparent: made.traceparent,
   };
   const key = deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS);
-  const record = { topic: WEBHOOKS, key, value: renderBody(message), headers: encodeDelivery(delivery) };
+  const rendered = renderOnce(message, TEST_SOURCE, destination);
+  if (rendered.kind === 'failed') throw invalidFields([fieldError(rendered)]);
+  const headers = encodeDelivery(Object.assign(delivery, rendered.head));
+  const record = { topic: WEBHOOKS, key, value: rendered.body, headers };
   return { id: delivery.id, record };
 }
 

@@ -1,7 +1,7 @@
 import { type ConfigView } from '../../../shared/config/types';
 import { type WaitingEvent } from '../../../shared/model/attempt-events';
-import { findsStatus, isDelivered, isUnderWay, REPLAYED } from '../../../shared/model/reasons';
-import { renderBody } from '../../../shared/model/webhook-body';
+import { type Destination } from '../../../shared/model/config';
+import { findsStatus, isDelivered, isUnderWay, RENDER_FAILED, REPLAYED } from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
 import { firstDelivery, parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { routeOutcomeOf } from '../../../shared/model/route';
@@ -9,18 +9,26 @@ import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { newerFormatOf } from '../../../shared/model/record-format';
+import { type MessagePlace, placeOfMessage, renderFailedRecords } from '../../../shared/render/render-failed';
+import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
 import { newerFormat } from '../../../shared/service/errors';
 import { type DeliveryRow } from '../history/delivery-row';
-import { type Scope } from './job';
+import { readsMessages, type Scope } from './job';
 
 /** Decides which records a replay sends again, and in which form. Pure. */
 
 export interface Candidate {
   delivery: Delivery;
   key: string | null;
-  body: Buffer | string;
+  /** the body, why there is none, or the message to render it from */
+  content: Buffer | RenderFailure | MessagePlace;
   /** the record it comes from */
   record: { topic: string; partition: number; offset: number };
+}
+
+/** Returns the message that must be read and rendered first; undefined for other candidates. */
+export function messageOfCandidate({ content }: Candidate): MessagePlace | undefined {
+  return 'offset' in content && !Buffer.isBuffer(content) ? content : undefined;
 }
 
 /** The history's data of a delivery that a replay needs. */
@@ -37,7 +45,7 @@ export function candidateOf(
 ): Candidate | undefined {
   const format = newerFormatOf(record.headers);
   if (format !== undefined) throw newerFormat(record, format, 'this control process');
-  const found = scope.origin === 'dead_letters' ? deadDelivery(record) : fromMessage(record, scope, config);
+  const found = readsMessages(scope) ? fromMessage(record, scope, config) : deadDelivery(record);
   if (!found) return undefined;
   const { destinationId, acceptedAt, type, test } = found.delivery;
   const wanted =
@@ -53,35 +61,51 @@ export function candidateOf(
   return found;
 }
 
-/** Decodes the delivery in a record of any webhooks topic. Returns undefined if it cannot be read. */
+/**
+ * Decodes the delivery in a record of any webhooks topic. A dead letter that was never rendered names its message.
+ * Returns undefined if it cannot be read.
+ */
 export function deadDelivery(record: InRecord): Candidate | undefined {
   const decoded = decodeDelivery(record.headers);
   if (decoded.kind !== 'delivery') return undefined;
   const { topic, partition, offset } = record;
-  return {
-    delivery: decoded.delivery,
-    key: record.key?.toString() ?? null,
-    body: Buffer.from(record.value ?? ''),
-    record: { topic, partition, offset },
-  };
+  const value = Buffer.from(record.value ?? '');
+  const content = decoded.delivery.reason === RENDER_FAILED ? placeOfMessage(value) : value;
+  if (!content) return undefined;
+  const key = record.key?.toString() ?? null;
+  return { delivery: decoded.delivery, key, content, record: { topic, partition, offset } };
 }
 
-/** Routes a message to this destination as the router would today, by the same rules. */
+/**
+ * Routes a message to this destination as the router would today, by the same rules. To render a dead letter again, only
+ * the destination counts: its message was routed before.
+ */
 function fromMessage(
   record: InRecord,
-  { destination: id }: Scope,
+  { destination: id, origin }: Scope,
   config: Pick<ConfigView, 'source' | 'destination'>,
 ): Candidate | undefined {
-  const head = readMessageHeaders(record.headers);
   const destination = config.destination(id)?.data;
-  if (head.kind !== 'message' || !destination) return undefined;
-  const source = config.source(head.sourceId)?.data;
+  if (!destination) return undefined;
+  const source = config.source(record.headers.source ?? '')?.data;
   const message = parseMessage(record.value);
-  if (!source || typeof message === 'string') return undefined;
-  if (routeOutcomeOf(message, source, destination, filtersOf(message)).outcome !== 'routed') return undefined;
+  if (typeof message === 'string') return undefined;
+  const isRouted = () =>
+    source && routeOutcomeOf(message, source, destination, filtersOf(message)).outcome === 'routed';
+  return origin === 'dead_letters' || isRouted() ? renderCandidate(record, destination) : undefined;
+}
+
+/** Renders the delivery of a message for a destination as the router would today. Returns undefined if it cannot be read. */
+export function renderCandidate(record: InRecord, destination: Destination): Candidate | undefined {
+  const head = readMessageHeaders(record.headers);
+  const message = parseMessage(record.value);
+  if (head.kind !== 'message' || typeof message === 'string') return undefined;
   const { topic, partition, offset } = record;
   const { delivery, key } = firstDelivery({ head, message, destination, expiresAt: 0 });
-  return { delivery, key, body: renderBody(message), record: { topic, partition, offset } };
+  const result = renderOnce(message, head.sourceId, destination);
+  if (result.kind === 'rendered') Object.assign(delivery, result.head);
+  const content = result.kind === 'rendered' ? result.body : result;
+  return { delivery, key, content, record: { topic, partition, offset } };
 }
 
 /**
@@ -90,6 +114,9 @@ function fromMessage(
  */
 export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
   const { replay } = candidate.delivery;
+  if (scope.origin === 'dead_letters' && readsMessages(scope)) {
+    return known?.status === (scope.status ?? 'dead') ? Math.max(0, known.replay) + 1 : undefined;
+  }
   if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
   if (isDelivered(known.status) && !scope.includeDelivered) return undefined;
   if (scope.origin === 'dead_letters') {
@@ -109,16 +136,19 @@ export function windowOf(config: Pick<ConfigView, 'destination'>, destination: s
 }
 
 /**
- * Returns the same delivery with its own window, and the event of the replay. The record goes to the topic of due
+ * Returns the same delivery with its own window, and the event of the replay; or another dead letter if it cannot be
+ * rendered. The record goes to the topic of due
  * retries, so that it does not delay new deliveries.
  */
 export function replayRecords(
-  { delivery, key, body, record }: Candidate,
+  { delivery, key, content, record }: Candidate,
   replay: number,
   { nowMs, windowMs, job }: { nowMs: number; windowMs: number; job?: string },
 ): OutRecord[] {
   const { halved, notBefore, final, reason, error, test, ...rest } = delivery;
   const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed: [], expiresAt: nowMs + windowMs };
+  if ('field' in content) return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
+  if (!Buffer.isBuffer(content)) return [];
   const at = new Date(nowMs).toISOString();
   const event: WaitingEvent = {
     kind: 'waiting',
@@ -144,7 +174,7 @@ export function replayRecords(
   };
   return [
     { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },
-    { topic: DUE, key, value: body, headers: encodeDelivery(again) },
+    { topic: DUE, key, value: content, headers: encodeDelivery(again) },
   ];
 }
 

@@ -7,7 +7,17 @@ import { AppError, messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
-import { asEvent, type Candidate, candidateOf, replayNumber, replayRecords, windowOf } from './candidates';
+import {
+  asEvent,
+  type Candidate,
+  candidateOf,
+  messageOfCandidate,
+  renderCandidate,
+  replayNumber,
+  replayRecords,
+  windowOf,
+} from './candidates';
+import { readMessage } from './find-message';
 import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
 import { chunkOf, currentPlace, isActive, type Job, nextPass, type Place, topicOf } from './job';
 import { knownOf } from './store';
@@ -127,6 +137,7 @@ export class JobRun {
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
+      await this.#render(fresh);
       await producer.send(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
@@ -134,6 +145,18 @@ export class JobRun {
       await leased.save();
     }
     return true;
+  }
+
+  /** Renders the dead letters that were never rendered. Those whose message Kafka no longer has stay as they are. */
+  async #render(chosen: { candidate: Candidate }[]): Promise<void> {
+    const { kafka, config } = this.deps;
+    const destination = config.destination(this.job.scope.destination)?.data;
+    for (const each of chosen) {
+      const place = messageOfCandidate(each.candidate);
+      const record = place && (await readMessage(kafka, place, each.candidate.delivery));
+      const rendered = record && destination && renderCandidate(record, destination);
+      if (rendered) each.candidate = rendered;
+    }
   }
 
   /** Also fails the job if its destination is off, which would cancel the deliveries. */

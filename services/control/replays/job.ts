@@ -13,6 +13,8 @@ import { invalidFields, parseBody } from '../http/validate';
 export interface Scope {
   destination: string;
   origin: Origin;
+  /** absent: dead letters are sent as they were rendered */
+  render?: 'again';
   from: number | null;
   to: number;
   status: DeliveryStatus | null;
@@ -43,7 +45,17 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
   const includeDelivered = fields.includeDelivered || isDelivered(status);
-  const scope = { destination, origin, from, to, status: status ?? null, type: type ?? null, includeDelivered };
+  const again = fields.render === 'again' ? { render: fields.render } : {};
+  const scope = {
+    ...again,
+    destination,
+    origin,
+    from,
+    to,
+    status: status ?? null,
+    type: type ?? null,
+    includeDelivered,
+  };
   return { scope, preview, maxPerSecond };
 }
 
@@ -54,8 +66,13 @@ export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): 
 }
 
 /** Returns the topic that a replay of this scope reads. */
-export function topicOf({ origin }: Scope): string {
-  return origin === 'dead_letters' ? DEAD : MESSAGES;
+export function topicOf(scope: Scope): string {
+  return readsMessages(scope) ? MESSAGES : DEAD;
+}
+
+/** Returns whether a replay reads messages, and renders them by the present settings of the destination. */
+export function readsMessages({ origin, render }: Scope): boolean {
+  return origin === 'messages' || render === 'again';
 }
 
 /**
@@ -157,6 +174,7 @@ export function jobView(job: Job) {
     to: iso(scope.to),
     destination: scope.destination,
     origin,
+    render: readsMessages(scope) ? ('again' as const) : ('as_sent' as const),
     deliveryStatus: scope.status,
     type: scope.type,
     includeDelivered: scope.includeDelivered,

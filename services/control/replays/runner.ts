@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
-import { type Job, newJob, type Place, requireOn, type Scope, topicOf, type Wanted } from './job';
+import { type Job, newJob, type Place, readsMessages, requireOn, type Scope, topicOf, type Wanted } from './job';
 import { LeasedJob, LEASE_MS } from './leased-job';
 import { JobRun, type ReplayDeps } from './job-run';
 
@@ -151,7 +151,7 @@ export class Replays {
     const topic = topicOf(scope);
     const ranges = await kafka.ranges(topic, scope.from ?? undefined);
     // A dead letter is written long after the message was accepted, a message within `APPEND_SLACK_MS`.
-    const ends = scope.origin === 'messages' ? await kafka.ranges(topic, scope.to + APPEND_SLACK_MS) : [];
+    const ends = readsMessages(scope) ? await kafka.ranges(topic, scope.to + APPEND_SLACK_MS) : [];
     return ranges.map(({ partition, low, high }) => {
       const end = ends.find((each) => each.partition === partition)?.low ?? high;
       return { partition, low: Math.min(low, end), next: Math.min(low, end), end };

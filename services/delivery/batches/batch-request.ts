@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type BatchSettings, DELIVERIES_HEADER } from '../../../shared/model/batch';
+import { batchContentType, type BatchSettings, DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import { type NotTried } from '../admission';
@@ -8,7 +8,7 @@ import { type JudgedResponse, type ResponseBudget } from '../http/judge-response
 import { type SendResult } from '../http/exchange';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/types';
-import { buildRequest, type Permit, type RequestContext, type RequestOwner } from '../request';
+import { buildRequest, type Permit, type Rendered, type RequestContext, type RequestOwner, sendRequest } from '../request';
 import { requestEnded } from '../telemetry';
 import { batchBytes, joinBodies } from './array';
 import { judgeBatch } from './judge-batch';
@@ -178,9 +178,10 @@ export class BatchRequest implements Job {
     const body = joinInHand(members);
     const traces = members.map(({ owner }) => childTraceparent(owner.inHand.delivery.traceparent));
     const traceparent = traces.find(isTraced) ?? traces[0] ?? '';
-    const request = buildRequest({ id, body, destination, endpoint, nowMs: time.wallMs(), traceparent });
+    const rendered = renderedOf(members);
+    const request = buildRequest({ id, rendered, body, destination, endpoint, nowMs: time.wallMs(), traceparent });
     request.headers.push(DELIVERIES_HEADER, members.map(({ owner }) => owner.inHand.delivery.id).join(','));
-    sender.send(request, (result) => this.#ended({ id, endpoint, members, traces }, result));
+    sendRequest(sender, destination, request, (result) => this.#ended({ id, endpoint, members, traces }, result));
   }
 
   #ended(sent: { id: string; endpoint: Endpoint; members: Member[]; traces: string[] }, result: SendResult): void {
@@ -228,6 +229,13 @@ function fits(ready: readonly Ready[], { endpoint: { id, batch } }: Permit, { ow
   const bytes = ready.reduce((sum, { member }) => sum + member.owner.inHand.body.length, owner.inHand.body.length);
   const isWithin = ready.length < batch.maxEvents && batchBytes(ready.length + 1, bytes) <= batch.maxBytes;
   return isWithin && ready[0]?.permit.endpoint.id === id;
+}
+
+/** Returns how the members were rendered, which is the same for all of them. */
+function renderedOf([first]: readonly Member[]): Rendered {
+  const { method, contentType, headers } = first?.owner.inHand.delivery ?? {};
+  const type = batchContentType(contentType);
+  return { ...(method && { method }), ...(type && { contentType: type }), ...(headers && { headers }) };
 }
 
 /** Joins the bodies. Each delivery then holds its part of the array, so that no body is in memory twice. */

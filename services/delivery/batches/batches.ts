@@ -76,7 +76,10 @@ export class Batches implements BatchOwner {
       owner.leftOut(away, endpoint);
       return;
     }
-    const key = `${endpoint.lane}/${endpoint.id}/${kindOf({ due })}`;
+    const { method, contentType, headers } = delivery;
+    // One request has one method and one set of headers.
+    const rendered = method || contentType || headers ? JSON.stringify([method, contentType, headers]) : '';
+    const key = `${endpoint.lane}/${endpoint.id}/${kindOf({ due })}${rendered}`;
     const known = urgent ? undefined : this.#joinable.get(key);
     const joined = known?.hasRoom(body, settings) ? known : undefined;
     if (known && !joined) this.#seal(known, now);

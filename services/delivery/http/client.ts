@@ -83,12 +83,9 @@ export class Sender {
   }
 
   #dispatch(exchange: Exchange): void {
-    const { path, headers, body } = exchange.request;
+    const { method = 'POST', path, headers, body } = exchange.request;
     try {
-      exchange.connection.client.dispatch(
-        { method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 },
-        exchange,
-      );
+      exchange.connection.client.dispatch({ method, path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, exchange);
     } catch (error) {
       queueMicrotask(() => exchange.fail(error));
     }

@@ -2,6 +2,7 @@ import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
+import { type Method } from '../../../shared/model/request-settings';
 import { type Link } from '../../../shared/service/chain';
 import { type StallClock } from '../clock';
 import { type Connection } from './connections';
@@ -24,6 +25,8 @@ import { type Refusal } from '../lanes/types';
 const KEEP_BODY_BYTES = 16 * 1024;
 
 export interface SendRequest {
+  /** absent: POST */
+  method?: Method;
   origin: string;
   /** including the query */
   path: string;

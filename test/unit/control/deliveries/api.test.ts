@@ -328,3 +328,55 @@ it('the configuration still works while the history cannot be read', async () =>
   }
   expect((await control.call('post', '/sources').send({ name: 'Site' })).status).toBe(201);
 });
+
+describe('a delivery that was never rendered', () => {
+  const place = { topic: 'messages', partition: 0, offset: 0 };
+  const fields = { destination: '', acceptedAt: at(1), source: 'src_1', message: 'msg-9' };
+  const called = async (request: object) => {
+    const webhooks = [{ url: 'https://a.example.com/' }];
+    const body = { name: 'Hook', type: 'webhooks', enabled: true, sources: [], webhooks, request };
+    const { id } = (await control.call('post', '/destinations').send(body)).body as { id: string };
+    const message = {
+      type: 'track',
+      messageId: 'msg-9',
+      timestamp: at(1),
+      receivedAt: at(1),
+      userId: 'u',
+      properties: {},
+    };
+    await control.memory.append([
+      {
+        ...{ topic: 'messages', key: 'src_1:u', value: JSON.stringify(message) },
+        headers: {
+          format: '1',
+          source: 'src_1',
+          message: 'msg-9',
+          'accepted-at': String(Date.parse(at(1))),
+          traceparent: '',
+        },
+      },
+    ]);
+    const death = aDeath({ ...fields, delivery: 'dlv_9', destination: id, reason: 'render_failed' });
+    await record({ ...death, record: place, n: 0 });
+    return id;
+  };
+
+  it('it is shown without a body, and a replay renders it by the present template', async () => {
+    await called({ body: '{"user": userId}' });
+    expect(await get('/deliveries/dlv_9')).toMatchObject({ status: 'dead', reason: 'render_failed', body: null });
+    const replayed = await control.call('post', '/deliveries/dlv_9/replay').send();
+    expect(replayed.body).toMatchObject({ replay: 1, status: 'waiting' });
+    const due = control.memory.records('webhooks.due').at(-1)!;
+    expect(due.value?.toString()).toBe('{"user":"u"}');
+  });
+
+  it('a replay whose template still fails names the field and sends nothing', async () => {
+    await called({ headers: { 'X-Coupon': 'properties.coupon' } });
+    const replayed = await control.call('post', '/deliveries/dlv_9/replay').send({ render: 'again' });
+    expect([replayed.status, replayed.body.errors]).toEqual([
+      422,
+      [{ pointer: '#/request/headers/X-Coupon', detail: 'there is no "coupon"' }],
+    ]);
+    expect(control.memory.records('webhooks.due')).toEqual([]);
+  });
+});

@@ -113,7 +113,7 @@ describe('a destination', () => {
     [{ headers: { 'Content-Length': 'userId' } }, '#/request/headers/Content-Length', /HTTP connection/],
     [{ headers: { 'X-A': 'type', 'x-a': 'type' } }, '#/request/headers/x-a', 'is given twice'],
     [{ headers: { 'content-type': '"a"', 'Content-Type': '"b"' } }, '#/request/headers/Content-Type', 'is given twice'],
-    [{ headers: { authorization: 'userId' } }, '#/request/headers/authorization', /static header of a webhook/],
+    [{ headers: { authorization: 'userId' } }, '#/request/headers/authorization', /is also a header of a webhook/],
     [{ gzipAbove: -1 }, '#/request/gzipAbove', 'must be at least 0'],
     [{ url: 'https://a.example.com' }, '#/request/url', 'is not a known field'],
   ])('the request %j is refused, and nothing is stored', async (request, field, detail) => {

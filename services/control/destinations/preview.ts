@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { destinationBody } from '../../../shared/api/destinations';
+import { previewBody } from '../../../shared/api/request';
+import { type Destination } from '../../../shared/model/config';
+import { deliveryId } from '../../../shared/model/delivery';
+import { type Message } from '../../../shared/model/message';
+import { parseMessage } from '../../../shared/model/message-codec';
+import { addOwnHeaders } from '../../../shared/model/webhook-request';
+import { type Rendered, renderOnce } from '../../../shared/render/render-request';
+import { type ControlContext } from '../context';
+import { pointer, type Problem } from '../http/problem';
+import { invalidFields, parseBody } from '../http/validate';
+import { fieldError, requestFields, storedRequest } from './request';
+import { headerNames } from './signature';
+import { sampleMessage } from './test-send';
+
+/** Shows the request that a destination would get, and sends nothing. */
+
+const MASKED = '***';
+/** Stands for the source and the destination of a message that has none. */
+const PREVIEW = 'preview';
+
+const draft = z.object({ destination: destinationBody.extend({ request: requestFields }).partial() });
+
+type Target = Pick<Destination, 'id' | 'request'> & {
+  signature?: { xSignature?: boolean | undefined; ed25519?: unknown; custom?: { header: string } | null | undefined };
+  isSigned: boolean;
+  /** the first URL */
+  webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
+};
+
+/** @throws Problem `invalid_fields` that names the field, also if the message cannot be rendered */
+export function previewRequest(deps: ControlContext, body: unknown) {
+  const { destination, event, message } = parseBody(previewBody, body);
+  const target = typeof destination === 'string' ? stored(deps, destination) : drafted(body);
+  const shown = event === undefined ? { source: PREVIEW, message: given(deps, message) } : recent(deps, event);
+  if (event !== undefined && message !== undefined) throw wrong('message', 'cannot be combined with event');
+  const rendered = renderOnce(shown.message, shown.source, target);
+  if (rendered.kind === 'failed') throw invalidFields([fieldError(rendered, ['destination'])]);
+  const id = deliveryId(shown.source, shown.message.messageId, target.id);
+  return view(target, rendered, id);
+}
+
+function wrong(field: string, detail: string): Problem {
+  return invalidFields([{ pointer: pointer([field]), detail }]);
+}
+
+function stored({ config }: ControlContext, id: string): Target {
+  const destination = config.destination(id)?.data;
+  if (!destination) throw wrong('destination', 'is not the id of a destination');
+  const { request, signature, secrets, webhooks } = destination;
+  return {
+    ...{ id, isSigned: secrets !== undefined, webhook: webhooks[0] ?? {} },
+    ...(request && { request }),
+    ...(signature && { signature }),
+  };
+}
+
+function drafted(body: unknown): Target {
+  const { destination } = parseBody(draft, body);
+  const request = storedRequest(destination.request);
+  const { signature, webhooks, sharedSecret } = destination;
+  return {
+    ...{ id: PREVIEW, isSigned: sharedSecret !== undefined, webhook: webhooks?.[0] ?? {} },
+    ...(request && { request }),
+    ...(signature && { signature }),
+  };
+}
+
+/** Fills in the fields that every message has. */
+function given({ now }: ControlContext, fields: object = {}): Message {
+  const sample = sampleMessage({}, { messageId: PREVIEW, now: now() });
+  const { event: _, properties: __, userId: ___, context: ____, ...base } = sample;
+  const whole = Object.keys(fields).length === 0 ? sample : { ...base, ...fields };
+  const message = parseMessage(Buffer.from(JSON.stringify(whole)));
+  if (typeof message !== 'string') return message;
+  throw wrong('message', `is not a message: ${message}`);
+}
+
+function recent({ events }: ControlContext, id: string): { source: string; message: Message } {
+  const entry = events.ring.newest({ accepted: true }, { limit: Infinity }).find((each) => each.id === id);
+  const message = entry && parseMessage(entry.value);
+  if (message && typeof message !== 'string') return { source: entry.source, message };
+  throw wrong('event', 'is not the id of a recent accepted event');
+}
+
+/** Returns the request to the first URL as delivery would send it. */
+function view(target: Target, { body, head }: Rendered, id: string) {
+  const { request, signature, webhook, isSigned } = target;
+  const headers: Record<string, string> = { 'webhook-id': id, 'webhook-timestamp': MASKED };
+  if (isSigned) {
+    if (signature?.xSignature !== false) headers['x-signature'] = MASKED;
+    headers['webhook-signature'] = MASKED;
+    if (signature?.custom) headers[signature.custom.header.toLowerCase()] = MASKED;
+  } else if (signature?.ed25519) headers['webhook-signature'] = MASKED;
+  setAll(headers, addOwnHeaders([], MASKED, head.contentType));
+  for (const name of headerNames(webhook)) if (name !== undefined) headers[name] = MASKED;
+  const rendered = head.headers ?? [];
+  setAll(headers, rendered);
+  const { gzipAbove } = request ?? {};
+  if (gzipAbove !== undefined && body.length > gzipAbove) headers['content-encoding'] = 'gzip';
+  return { method: head.method ?? ('POST' as const), headers, body: bodyText(body, webhook) };
+}
+
+/** @param list alternating names and values */
+function setAll(headers: Record<string, string>, list: readonly string[]): void {
+  for (let i = 0; i + 1 < list.length; i += 2) headers[(list[i] ?? '').toLowerCase()] = list[i + 1] ?? '';
+}
+
+/** Delivery writes the routing key of PagerDuty as the first member. */
+function bodyText(body: Buffer, { auth }: Target['webhook']): string {
+  const text = body.toString();
+  if (auth?.type !== 'pagerduty' || !text.startsWith('{')) return text;
+  return `{"routing_key":"${MASKED}"${text === '{}' ? '' : ','}${text.slice(1)}`;
+}

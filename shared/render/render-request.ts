@@ -1,0 +1,162 @@
+import { compileBody, compileHeader, type RenderedText, type Template } from '../cel/template';
+import { type Failure } from '../cel/evaluation-error';
+import { messageVariables, type Variables } from '../cel/json-values';
+import { type Mistake } from '../cel/syntax';
+import { BUDGET, MessageBudget, spent } from '../cel/work-limit';
+import { formatBody, type Formatted } from '../model/formats/format-body';
+import { type Destination } from '../model/config';
+import { type Delivery } from '../model/delivery';
+import { type Message } from '../model/message';
+import { CONTENT_TYPE, FIXED_HEADERS, valueProblem } from '../model/webhook-request';
+
+/**
+ * Renders the request of a destination for a message: its body, content type and headers (docs/guide/bodies.md). Never
+ * throws, and has a limit of work for each message, as filters have.
+ */
+
+/** Limit of a rendered body. A message has at most 32 KB. */
+const MAX_BODY_BYTES = 512 * 1024;
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+type RenderedHead = Pick<Delivery, 'method' | 'contentType' | 'headers'>;
+
+export interface Rendered {
+  kind: 'rendered';
+  body: Buffer;
+  /** the differences from the default POST, as a delivery carries them */
+  head: RenderedHead;
+}
+
+export interface RenderFailure {
+  kind: 'failed';
+  /** `body`, `format`, or `headers/<name>`, within `request` */
+  field: string;
+  /** quotes no value of the message */
+  message: string;
+}
+
+/** Returns the failure as one line, for a dead letter. */
+export function failureText({ field, message }: RenderFailure): string {
+  return `request/${field}: ${message}`;
+}
+
+type Target = Pick<Destination, 'request'>;
+
+/** The request of a destination, compiled. */
+interface Templates {
+  body: Template<RenderedText> | Mistake | undefined;
+  headers: (readonly [name: string, template: Template<string> | Mistake])[];
+}
+
+/** By the object of the entry, which is new for each version of the entry. */
+const compiled = new WeakMap<Target, Templates>();
+
+function templatesOf(destination: Target): Templates {
+  let templates = compiled.get(destination);
+  if (!templates) {
+    const { body, headers = {} } = destination.request ?? {};
+    templates = {
+      body: body === undefined ? undefined : compileBody(body),
+      headers: Object.entries(headers).map(([name, text]) => [name, compileHeader(text)] as const),
+    };
+    compiled.set(destination, templates);
+  }
+  return templates;
+}
+
+export type Renderer = (destination: Target) => Rendered | RenderFailure;
+
+/**
+ * Returns a function that renders one message for destinations.
+ * @param destinations most destinations to render for; they share the work limit of one message
+ */
+export function rendererOf(message: Message, sourceId: string, destinations = 1): Renderer {
+  let variables: Variables | undefined;
+  const budget = new MessageBudget(destinations);
+  return (destination) => {
+    const rendering = new Rendering((variables ??= messageVariables(message)), budget.next());
+    try {
+      return rendering.request(destination, message, sourceId);
+    } catch (error) {
+      if (error instanceof Failed) return { kind: 'failed', field: error.field, message: error.message };
+      return { kind: 'failed', field: 'format', message: 'it cannot be rendered' };
+    } finally {
+      budget.take(rendering.spent);
+    }
+  };
+}
+
+/** Renders one message for one destination. For a process that renders now and then. */
+export function renderOnce(message: Message, sourceId: string, destination: Target): Rendered | RenderFailure {
+  return rendererOf(message, sourceId)(destination);
+}
+
+/** Carries a failure out of the rendering. */
+class Failed extends Error {
+  constructor(
+    readonly field: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+class Rendering {
+  spent = 0;
+
+  constructor(
+    private readonly variables: Variables,
+    private readonly units: number,
+  ) {}
+
+  /** @throws Failed */
+  request(destination: Target, message: Message, sourceId: string): Rendered {
+    const { method, format = 'default' } = destination.request ?? {};
+    const templates = templatesOf(destination);
+    const formatted = templates.body ? this.#body(templates.body) : formatBody(format, message, sourceId);
+    const body = Buffer.from(formatted.body);
+    if (body.length > MAX_BODY_BYTES) {
+      throw new Failed(templates.body ? 'body' : 'format', `the body is larger than ${MAX_BODY_BYTES / 1_024} KB`);
+    }
+    let { contentType } = formatted;
+    const headers = formatted.headers ?? [];
+    for (const [name, template] of templates.headers) {
+      const value = this.#header(name, template);
+      if (name.toLowerCase() === CONTENT_TYPE) contentType = value;
+      else headers.push(name, value);
+    }
+    const head: RenderedHead = {};
+    if (method !== undefined && method !== 'POST') head.method = method;
+    if (contentType !== undefined && (contentType !== FIXED_HEADERS[CONTENT_TYPE] || format === 'pagerduty')) {
+      head.contentType = contentType;
+    }
+    if (headers.length > 0) head.headers = headers;
+    return { kind: 'rendered', body, head };
+  }
+
+  #body(template: Template<RenderedText> | Mistake): Formatted {
+    const { kind, text } = this.#run('body', template);
+    return kind === 'text' ? { body: text, contentType: TEXT_TYPE } : { body: text };
+  }
+
+  #header(name: string, template: Template<string> | Mistake): string {
+    const field = `headers/${name}`;
+    const value = this.#run(field, template);
+    const problem = valueProblem(value);
+    if (problem !== undefined) throw new Failed(field, `it ${problem}`);
+    return value;
+  }
+
+  #run<T extends string | RenderedText>(field: string, template: Template<T> | Mistake): T {
+    // It was valid when it was set, under the rules of another version.
+    if (template.kind === 'mistake') throw new Failed(field, template.message);
+    const result = template.render(this.variables, Math.min(BUDGET, this.units - this.spent));
+    this.spent += spent();
+    if (isFailure(result)) throw new Failed(field, result.message);
+    return result;
+  }
+}
+
+function isFailure(result: string | RenderedText | Failure): result is Failure {
+  return typeof result === 'object' && 'code' in result;
+}
