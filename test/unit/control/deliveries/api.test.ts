@@ -344,7 +344,7 @@ describe('a delivery that was never rendered', () => {
       userId: 'u',
       properties: {},
     };
-    await control.memory.append([
+    control.memory.append([
       {
         ...{ topic: 'messages', key: 'src_1:u', value: JSON.stringify(message) },
         headers: {
