@@ -1,6 +1,7 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
 import { type AttemptContext, type OpenDelivery } from './attempt-context';
+import { fitsInBatch } from '../../shared/model/batch';
 import { type MemberOwner } from './batches/batch-request';
 import { type Endpoint } from './destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse } from './http/judge-response';
@@ -135,9 +136,10 @@ export class Attempt implements MemberOwner {
       return;
     }
     const { batches, lanes } = this.context;
-    const request = endpoint.batch && fitsInBatch(this.inHand.delivery.contentType)
-      ? batches.member(this, endpoint)
-      : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
+    const request =
+      endpoint.batch && fitsInBatch(this.inHand.delivery.contentType)
+        ? batches.member(this, endpoint)
+        : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
     this.#requests.push(request);
     this.#pending++;
     request.offer();

@@ -18,6 +18,18 @@ export function joinBodies(bodies: readonly Buffer[]): Buffer {
   return Buffer.concat([...parts, CLOSE]);
 }
 
+/** Joins the bodies. Each holder then has its part of the array, so that no body is in memory twice. */
+export function joinInPlace(holders: readonly { body: Buffer }[]): Buffer {
+  const body = joinBodies(holders.map((holder) => holder.body));
+  let at = 1;
+  for (const holder of holders) {
+    const { length } = holder.body;
+    holder.body = body.subarray(at, at + length);
+    at += length + 1;
+  }
+  return body;
+}
+
 const LEAST_STATUS = 100;
 const MOST_STATUS = 599;
 

@@ -8,9 +8,16 @@ import { type JudgedResponse, type ResponseBudget } from '../http/judge-response
 import { type SendResult } from '../http/exchange';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/types';
-import { buildRequest, type Permit, type Rendered, type RequestContext, type RequestOwner, sendRequest } from '../request';
+import {
+  buildRequest,
+  type Permit,
+  type Rendered,
+  type RequestContext,
+  type RequestOwner,
+  sendRequest,
+} from '../request';
 import { requestEnded } from '../telemetry';
-import { batchBytes, joinBodies } from './array';
+import { batchBytes, joinInPlace } from './array';
 import { judgeBatch } from './judge-batch';
 
 /** The attempt of a member. Each member has one call of `judged`, `withheld` or `leftOut` in the end. */
@@ -175,7 +182,7 @@ export class BatchRequest implements Job {
     const { sender, time } = this.owner.context;
     const members = ready.map(({ member }) => member);
     const id = `bat_${randomBytes(20).toString('base64url')}`;
-    const body = joinInHand(members);
+    const body = joinInPlace(members.map(({ owner }) => owner.inHand));
     const traces = members.map(({ owner }) => childTraceparent(owner.inHand.delivery.traceparent));
     const traceparent = traces.find(isTraced) ?? traces[0] ?? '';
     const rendered = renderedOf(members);
@@ -236,16 +243,4 @@ function renderedOf([first]: readonly Member[]): Rendered {
   const { method, contentType, headers } = first?.owner.inHand.delivery ?? {};
   const type = batchContentType(contentType);
   return { ...(method && { method }), ...(type && { contentType: type }), ...(headers && { headers }) };
-}
-
-/** Joins the bodies. Each delivery then holds its part of the array, so that no body is in memory twice. */
-function joinInHand(members: readonly Member[]): Buffer {
-  const body = joinBodies(members.map(({ owner }) => owner.inHand.body));
-  let at = 1;
-  for (const { owner } of members) {
-    const { length } = owner.inHand.body;
-    owner.inHand.body = body.subarray(at, at + length);
-    at += length + 1;
-  }
-  return body;
 }
