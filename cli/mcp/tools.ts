@@ -97,6 +97,6 @@ export function addWriteTools(server: McpServer, api: () => Api): void {
       inputSchema: z.object({ id }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     },
-    async ({ id: given, body: {} }) => answer((await api().call('POST /deliveries/{id}/replay', { id: given })).data),
+    async ({ id: given }) => answer((await api().call('POST /deliveries/{id}/replay', { id: given, body: {} })).data),
   );
 }

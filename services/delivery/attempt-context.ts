@@ -64,7 +64,7 @@ export class AttemptContext implements RequestContext {
 /** Memory of an unfinished delivery beside its body: headers, attempt, job and request. */
 const IN_HAND_BYTES = 4 * 1024;
 
-/** Returns the memory of a delivery in hand, bytes. */
+/** Returns the bytes that a delivery in hand occupies. */
 export function sizeOf({ body }: DeliveryInHand): number {
   return IN_HAND_BYTES + body.length;
 }

@@ -142,7 +142,7 @@ export type Rendered = Pick<Delivery, 'method' | 'contentType' | 'headers'>;
 export function buildRequest(input: {
   /** the `webhook-id`: of the delivery, or of a batch */
   id: string;
-  /** how the router rendered the request */
+  /** the request as the router rendered it */
   rendered: Rendered;
   body: Buffer;
   destination: OpenDestination;

@@ -113,7 +113,7 @@ function rendered(
 
 const NONE: readonly Unrendered[] = [];
 
-/** Returns the records of a message: its deliveries, and a dead letter for each one that has no body. */
+/** Returns the records of a message: its deliveries, and a dead letter for each destination whose body failed. */
 export function outputOf(record: InRecord, { records, unrendered }: Deliver, nowMs: number): OutRecord[] {
   if (unrendered.length === 0) return records;
   return [...records, ...unrendered.flatMap((each) => renderFailedRecords(each, record, nowMs))];
@@ -125,7 +125,7 @@ interface Connected {
   versions: ReadonlyMap<Destination, number>;
   /** number of destinations with a filter */
   filters: number;
-  /** number of destinations with a request of their own */
+  /** number of destinations with `request` */
   requests: number;
 }
 

@@ -1,7 +1,7 @@
 import { type Role } from '../model/config';
 
 /**
- * Lists every operation of the control API, and who may call it. This file imports no schema, so the console can decide
+ * Lists every operation of the control API with the roles that may call it. This file imports no schema, so the console can decide
  * which actions to offer without loading one.
  */
 

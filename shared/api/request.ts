@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BODY_FORMATS, METHODS } from '../model/request-settings';
 import { checkRenderedHeaders } from '../model/webhook-request';
 
-/** The `request` of a destination: how its requests differ from the default POST. */
+/** The `request` of a destination: the differences of its requests from the default POST. */
 
 /** As long as a filter. The parser takes up to 0.3 s for the worst text of this length. */
 const MAX_EXPRESSION_CHARACTERS = 2_000;

@@ -63,7 +63,7 @@ function toBoolean(result: CelValue, tree: Tree): Evaluation {
 
 /** The expected result of an expression. */
 export interface Result<T> {
-  /** Returns what is wrong with an expression of this type, as a sentence or two; undefined if it may be evaluated. */
+  /** Returns the mistake in an expression of this type, in a sentence or two; undefined if it may be evaluated. */
   wrongType: (type: CelType) => string | undefined;
   /** Converts a result. Its work is charged to the evaluation. It may throw. */
   read: (result: CelValue, tree: Tree) => T | Failure;

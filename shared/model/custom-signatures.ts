@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { type CustomSignature, type SignatureSettings } from './endpoint-auth';
 import { HmacKey } from './hmac-key';
 
-/** The signatures that a destination may ask for beside those of every request (sign.ts), prepared for many requests. */
+/** Prepares the signatures that a destination may add to those of every request (sign.ts). */
 
 export interface PreparedSignatures {
   /** X-Signature is sent */
@@ -18,7 +18,7 @@ interface PreparedCustom {
   readonly previous: HmacKey | undefined;
 }
 
-/** @param secrets undefined: there is no shared secret, and so no custom signature */
+/** @param secrets undefined: without a shared secret there is no custom signature */
 export function prepareSignatures(
   { xSignature = true, custom, ed25519 }: SignatureSettings<string>,
   secrets: { current: string; previous?: string } | undefined,

@@ -1,4 +1,4 @@
-/** How the requests of a destination differ from the default POST: the `request` of its entry. */
+/** The differences of a destination's requests from the default POST: the `request` of its entry. */
 
 export const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 export type Method = (typeof METHODS)[number];

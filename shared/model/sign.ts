@@ -91,7 +91,7 @@ export function signHeaders(toSign: ToSign): string[] {
   return headers;
 }
 
-/** Adds the signatures of a destination with settings of its own. @param headers changed in place */
+/** Adds the signatures of a destination with `signature` settings. @param headers changed in place */
 function addSignatures(headers: string[], toSign: ToSign, signatures: PreparedSignatures): string[] {
   const { id, timestampS, body, secrets, nowMs } = toSign;
   const { custom, ed25519 } = signatures;

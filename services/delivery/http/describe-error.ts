@@ -3,7 +3,7 @@ import { ForbiddenAddressError } from './forbidden-address';
 import { DnsError } from './resolver';
 import { ProxyError, UnreachableError } from './tunnel';
 
-/** Codes of an error of the connection itself: of the system, of undici when the other side closes, or of TLS. */
+/** Codes of a connection error: the system's, TLS's, or undici's when the other side closes. */
 const BROKEN = /^(E[A-Z]+|UND_ERR_SOCKET|ERR_SSL_\w+)$/;
 
 export function isBroken(error: unknown): boolean {

@@ -11,7 +11,7 @@ export function kindOf({ due }: { due: boolean }): Kind {
   return due ? 'due' : 'fresh';
 }
 
-/** The fields of a job that belong to its lane, so that the lane needs no object of its own for each job. */
+/** The fields of a job that belong to its lane, so that the lane needs no further object for each job. */
 interface LaneFields extends Link<Job> {
   /** when it began, by the stall clock */
   begunAt?: number | undefined;

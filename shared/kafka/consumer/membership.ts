@@ -140,7 +140,7 @@ export class Membership {
   }
 }
 
-/** What the metadata of a member says about the version that it runs. */
+/** The part of a member's metadata that describes the version that it runs. */
 interface Version {
   /** true if it runs this version or a newer one */
   current: boolean;
