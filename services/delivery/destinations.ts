@@ -89,7 +89,7 @@ export class Destinations {
     private readonly config: ConfigView,
     private readonly encryptor: Encryptor,
     private readonly log: Log,
-    /** default: none, whatever the destinations say */
+    /** default: none, for all destinations */
     private readonly proxies?: Proxies,
   ) {}
 
