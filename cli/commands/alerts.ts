@@ -1,5 +1,6 @@
 import { type Alerts, type Operations } from '../../shared/api/operations';
-import { type Group, type Session } from '../command';
+import { ALERT_FORMATS } from '../../shared/model/config';
+import { type Group, oneOf, type Session } from '../command';
 import { type Fields, optionsOf, readFields, textField } from '../fields';
 import { showTest } from '../output/test';
 import { FAILED, usage } from '../process-context';
@@ -20,6 +21,11 @@ const TIMES: Fields<Change> = {
     '--dead-letters-every <duration>',
     'at most one dead-letter alert per destination in this time (1h)',
   ),
+  email: {
+    flags: '--email <address...>',
+    about: 'addresses that each get every alert by e-mail; replaces the list',
+    read: (addresses: string[]) => addresses,
+  },
   switchOffAfter: {
     flags: '--switch-off-after <duration>',
     about: `switch a destination off after failing for this long, or ${NEVER} (${NEVER})`,
@@ -29,6 +35,9 @@ const TIMES: Fields<Change> = {
 
 interface EditOptions extends WebhookOptions {
   webhooks?: boolean;
+  format?: string;
+  /** false: --no-email */
+  email?: string[] | false;
 }
 
 export function addAlerts(program: Group): void {
@@ -39,7 +48,13 @@ export function addAlerts(program: Group): void {
     {
       summary: 'Change only the given settings',
       example: 'alerts edit --webhook https://ops.example.com/waypost --secret-file secret --failing-for 10m',
-      options: [...WEBHOOK_EDITS, ['--no-webhooks', 'send no alerts, only notices'], ...optionsOf(TIMES)],
+      options: [
+        ...WEBHOOK_EDITS,
+        ['--no-webhooks', 'send no alerts to URLs'],
+        ['--format <format>', `shape of the body for all URLs: ${ALERT_FORMATS.join(', ')}`],
+        ...optionsOf(TIMES),
+        ['--no-email', 'send no alerts by e-mail'],
+      ],
       more: 'The --webhook list replaces the whole list. A URL that stays keeps its headers.',
     },
     edit,
@@ -78,12 +93,19 @@ function addSending(alerts: Group): void {
 }
 
 async function edit(session: Session, options: EditOptions): Promise<void> {
-  const { webhooks } = options;
+  const { webhooks, email, ...given } = options;
   if (webhooks === false && options.webhook) throw usage('Give either --webhook or --no-webhooks.');
-  const body = {
-    ...(await webhookFieldsOf(session, options, await read(session))),
+  const before = await read(session);
+  const format = given.format === undefined ? undefined : oneOf(given.format, '--format', ALERT_FORMATS);
+  const urls = before.webhooks.flatMap(({ url }) => url ?? []);
+  const all = format !== undefined && !given.webhook && webhooks !== false ? { ...given, webhook: urls } : given;
+  const fields = await webhookFieldsOf(session, all, before);
+  const body: Change = {
+    ...fields,
+    ...(fields.webhooks && { webhooks: fields.webhooks.map((webhook) => ({ ...webhook, ...(format && { format }) })) }),
     ...(webhooks === false && { webhooks: [] }),
-    ...(await readFields(session, options, TIMES)),
+    ...(await readFields(session, { ...given, ...(email && { email }) }, TIMES)),
+    ...(email === false && { email: [] }),
   };
   if (Object.keys(body).length === 0) throw usage('Nothing to change. See waypost alerts edit --help.');
   await patch(session, body);
@@ -101,8 +123,10 @@ async function patch(session: Session, body: Change): Promise<void> {
 function show({ print }: Session, alerts: Alerts): void {
   const { enabled, webhooks, hasSharedSecret, secretRotation } = alerts;
   print.thing(alerts, [
-    ['sent', enabled && webhooks.length > 0 ? 'yes' : 'no, only notices'],
+    ['sent', enabled && webhooks.length + alerts.email.length > 0 ? 'yes' : 'no, only notices'],
     ...webhookLines(webhooks),
+    ['formats', webhooks.length > 0 ? webhooks.map(({ format }) => format).join(', ') : undefined],
+    ['e-mail', alerts.email.join(', ') || undefined],
     ['signed', hasSharedSecret ? 'yes' : 'no'],
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
     ['failing for', alerts.failingFor],

@@ -40,6 +40,8 @@ export interface ControlContext {
   bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
+  /** WAYPOST_SMTP_URL is set */
+  sendsMail: boolean;
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   producer: Pick<BatchProducer, 'send'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;

@@ -87,7 +87,7 @@ export async function startControl(
   const jobs = { kafka, producer, history, config, windowMs, now, log };
   const replays = new Replays({ ...jobs, steadyMs: () => performance.now() });
   replays.watch();
-  const alerts = new Alerts({ ...jobs, entries });
+  const alerts = new Alerts({ ...jobs, entries, encryptor });
   alerts.start();
   const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();
@@ -95,7 +95,8 @@ export async function startControl(
   formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
-  const about = { windowMs, tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest };
+  const sendsMail = settings.WAYPOST_SMTP_URL !== undefined;
+  const about = { windowMs, tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
   const deps = { ...backend, uses: access.uses, encryptor, history, replays, formats, kafka, log, now, ...about };
   const app = createApp(deps, access);

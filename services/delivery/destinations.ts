@@ -1,5 +1,6 @@
 import { type ConfigView } from '../../shared/config/types';
 import { type Encryptor } from '../../shared/config/encryption';
+import { MAILBOX_PREFIX } from '../../shared/model/alert-mail';
 import { type BatchSettings } from '../../shared/model/batch';
 import { DEFAULT_SHARDS, type Destination, type Encrypted, type EncryptedWebhook } from '../../shared/model/config';
 import { urlHash } from '../../shared/model/delivery';
@@ -116,9 +117,12 @@ export class Destinations {
       return opened.text ?? '';
     };
     const proxy = this.proxies?.of(destination.proxy, open);
-    const endpoints = destination.webhooks.map((webhook) => ({
+    const webhooks = destination.webhooks.map((webhook) => ({
       ...endpointOf(destination, webhook, open),
       ...(proxy && { proxy }),
+    }));
+    const endpoints = [...webhooks, ...mailboxesOf(destination)].map((endpoint) => ({
+      ...endpoint,
       destinationVersion: version,
     }));
     const secrets = destination.secrets && secretsOf(destination.secrets, open);
@@ -186,6 +190,21 @@ function endpointOf(destination: Destination, webhook: EncryptedWebhook, open: O
 
 function openAuth({ auth, tls }: EncryptedWebhook, open: Open) {
   return { auth: auth && mapAuth(auth, open), tls: tls && mapTls(tls, open) };
+}
+
+/** Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other endpoints closed. */
+function mailboxesOf({ id: owner, alerts, shards = DEFAULT_SHARDS }: Destination): Endpoint[] {
+  return (alerts?.email ?? []).map((address) => {
+    const origin = `${MAILBOX_PREFIX}${address}`;
+    const hash = urlHash(origin);
+    const lane = `${owner}/${hash}`;
+    return {
+      ...{ id: origin, hash, lane, destinationId: owner, shards, origin },
+      path: '',
+      staticHeaders: [],
+      secrets: [],
+    };
+  });
 }
 
 function secretsOf(secrets: NonNullable<Destination['secrets']>, open: Open): SigningSecrets {

@@ -16,6 +16,7 @@ import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
 import { circuitRecord } from './side-events';
 import { Sender } from './http/client';
+import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations } from './destinations';
@@ -55,6 +56,9 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   // Requests still open after another URL's 2xx are recorded too.
   onStop(() => sender.close());
   stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
+  const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
+  onStop(() => mail?.close());
+  const authorizing = new AuthorizingSender(sender, log);
   const lanes = new LaneRegistry({
     lane: laneOptions(tiersMs),
     pool: SOCKETS,
@@ -69,7 +73,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
     config,
     destinations: new Destinations(config, encryptor, log, proxies),
     lanes,
-    sender: new AuthorizingSender(sender, log),
+    sender: mail ? withMail(authorizing, mail) : authorizing,
     producer,
     divertProducer,
     tiersMs,
@@ -114,6 +118,11 @@ async function openAppenders(
     producer: await kafka.producer({ ...options, lingerMs: LINGER_MS }),
     divertProducer: await kafka.producer({ ...options, lingerMs: divertLingerMs }),
   };
+}
+
+/** Sends to mailboxes by SMTP, and to URLs by HTTP. */
+function withMail(sender: Pick<Sender, 'send'>, mail: MailSender): Pick<Sender, 'send'> {
+  return { send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done) };
 }
 
 function openSender(settings: Settings, clock: StallClock): Sender {

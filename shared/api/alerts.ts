@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ALERTS_ID, DEFAULT_ALERTS, NOTICE_KINDS } from '../model/config';
+import { ALERT_FORMATS, ALERTS_ID, DEFAULT_ALERTS, NOTICE_KINDS } from '../model/config';
 import {
   changed,
   count,
@@ -22,11 +22,24 @@ const DEFAULT_TEXT = {
   deadLettersEvery: durationText(DEFAULT_ALERTS.deadLettersEveryMs),
 };
 
+const MAX_MAILBOXES = 10;
+const MAX_ADDRESS = 254;
+const format = z
+  .enum(ALERT_FORMATS)
+  .meta({ description: 'Shape of the body. pagerduty needs auth of the type pagerduty' });
+
 export const alertsBody = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: 'If false, Waypost shows notices and sends no alerts' }),
-  webhooks: z.array(webhookBody).max(MAX_WEBHOOKS).default([]).meta({
-    description:
-      'URLs for alerts, as in a destination. An alert is delivered when the first one accepts it. Empty: notices only',
+  webhooks: z
+    .array(webhookBody.extend({ format: format.optional() }))
+    .max(MAX_WEBHOOKS)
+    .default([])
+    .meta({
+      description:
+        'URLs for alerts, as in a destination. Of the URLs with one format, an alert is delivered when the first one accepts it',
+    }),
+  email: z.array(z.email().max(MAX_ADDRESS)).max(MAX_MAILBOXES).default([]).meta({
+    description: 'Addresses that each get every alert. They need WAYPOST_SMTP_URL at control and delivery',
   }),
   sharedSecret: sharedSecret.optional(),
   failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
@@ -43,6 +56,8 @@ export const alertsBody = z.strictObject({
 const alerts = z.strictObject({
   enabled: z.boolean(),
   ...webhookFields,
+  webhooks: z.array(webhookFields.webhooks.element.extend({ format })),
+  email: z.array(z.string()),
   switchOffAfter: z.string().nullable(),
   failingFor: z.string(),
   deadLettersEvery: z.string(),

@@ -139,6 +139,10 @@ export const ALERTS_ID = 'alerts';
 /** The kinds of notices about a destination. An alert sends one. */
 export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
 
+/** Formats of an alert's body: Waypost's own, and those that the receivers of these names take. */
+export const ALERT_FORMATS = ['default', 'slack', 'teams', 'discord', 'pagerduty'] as const;
+export type AlertFormat = (typeof ALERT_FORMATS)[number];
+
 /** Settings of the alerts. */
 export interface AlertSettings {
   /** ms without a success, and with failures, after which a destination counts as failing */
@@ -147,6 +151,10 @@ export interface AlertSettings {
   deadLettersEveryMs: number;
   /** ms of failing after which a destination is switched off, unless it has its own setting; absent: never */
   switchOffAfterMs?: number;
+  /** addresses that each get every alert by e-mail */
+  email?: string[];
+  /** webhook's id → format of its body; absent: `default` */
+  formats?: Record<string, AlertFormat>;
 }
 
 const MINUTE_MS = 60_000;

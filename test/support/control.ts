@@ -70,6 +70,8 @@ export async function controlUnderTest(
     adminToken?: string;
     /** a system that this version created, whose write keys are encrypted */
     isNew?: boolean;
+    /** default: true */
+    sendsMail?: boolean;
     consoleFolder?: string;
   } = {},
 ): Promise<ControlUnderTest> {
@@ -101,7 +103,7 @@ export async function controlUnderTest(
     ...{ kafka, history, retentionMs: 2 * DAY_MS, maxBytes: options.maxSearchBytes ?? 1e9, now, log },
     othersFirst: () => false,
   });
-  const alerts = new Alerts({ kafka, producer, history, config, entries, windowMs: WINDOW_MS, now, log });
+  const alerts = new Alerts({ kafka, producer, history, config, entries, encryptor, windowMs: WINDOW_MS, now, log });
   const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
@@ -129,6 +131,7 @@ export async function controlUnderTest(
     producer,
     kafka,
     ingest: { url: null, port: 8080 },
+    sendsMail: options.sendsMail ?? true,
     log,
     now,
   };

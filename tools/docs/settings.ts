@@ -104,6 +104,10 @@ const DELIVERY = {
     default: 'the name servers of the system',
   },
   WAYPOST_TIMEOUT: 'Time for one request to a webhook, DNS and TLS included.',
+  WAYPOST_SMTP_URL: {
+    text: 'Mail server for [alerts by e-mail](../operations/alerts.md#alerts-by-e-mail), such as `smtps://user:password@mail.example.com?from=waypost@example.com`. Delivery sends them; control needs it too, and refuses addresses without it.',
+    default: 'no e-mail',
+  },
   WAYPOST_RETRY_WINDOW: 'Time after which delivery gives up a delivery.',
   WAYPOST_RETRY_DELAYS: 'Delays between attempts. The last delay repeats until the window closes.',
 } satisfies Meanings;

@@ -38,10 +38,18 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
           <WebhooksEditor
             show="both"
             least={0}
+            formats
             disabled={!admin}
             webhooks={draft.webhooks}
             onChange={(webhooks) => setDraft({ ...draft, webhooks })}
             problems={problems}
+          />
+          <TextInput
+            label="E-mail addresses"
+            description="Separated by commas. Each gets every alert"
+            value={draft.email}
+            onChange={(event) => setDraft({ ...draft, email: event.target.value })}
+            error={emailProblem(problems)}
           />
           {admin && (
             <SecretField
@@ -66,6 +74,11 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
       </fieldset>
     </form>
   );
+}
+
+/** The API names a bad address by its place in the list. */
+function emailProblem(problems: ReadonlyMap<string, string>): string | undefined {
+  return [...problems].find(([field]) => field === 'email' || field.startsWith('email/'))?.[1];
 }
 
 interface RulesProps {
@@ -101,7 +114,7 @@ function Rules({ draft, onChange, problems }: RulesProps) {
       </div>
       <Checkbox
         label="Send alerts"
-        description="To these URLs. If off, notices appear only in the console"
+        description="To these URLs and addresses. If off, notices appear only in the console"
         checked={draft.enabled}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />

@@ -14,6 +14,8 @@ import {
 export interface AlertsDraft {
   enabled: boolean;
   webhooks: WebhookDraft[];
+  /** addresses as entered, separated by commas */
+  email: string;
   /** a new secret; empty: unchanged */
   sharedSecret: string;
   failingFor: string;
@@ -26,8 +28,18 @@ export type AlertsPatch = Operations['PATCH /alerts']['body'];
 
 export function alertsDraftOf(alerts: Alerts): AlertsDraft {
   const { enabled, failingFor, deadLettersEvery, switchOffAfter } = alerts;
-  const webhooks = webhookDrafts(alerts.webhooks);
-  return { enabled, webhooks, sharedSecret: '', failingFor, deadLettersEvery, switchOffAfter: switchOffAfter ?? '' };
+  const drafts = webhookDrafts(alerts.webhooks);
+  const webhooks = drafts.map((webhook, i) => ({ ...webhook, format: alerts.webhooks[i]?.format ?? 'default' }));
+  const email = alerts.email.join(', ');
+  return {
+    enabled,
+    webhooks,
+    email,
+    sharedSecret: '',
+    failingFor,
+    deadLettersEvery,
+    switchOffAfter: switchOffAfter ?? '',
+  };
 }
 
 /** Validates the draft. Returns a sentence by API field. */
@@ -41,12 +53,24 @@ export function alertsProblems(draft: AlertsDraft): Map<string, string> {
   return problems;
 }
 
+function alertWebhookOf(webhook: WebhookDraft) {
+  return { ...webhookOf(webhook), format: webhook.format ?? 'default' };
+}
+
+function addresses({ email }: AlertsDraft): string[] {
+  return email
+    .split(/[\s,;]+/)
+    .map((address) => address.trim())
+    .filter((address) => address !== '');
+}
+
 /** Contains only changed fields, so that it overwrites no change of others. */
 export function alertsPatch(before: Alerts, draft: AlertsDraft): AlertsPatch {
   const old = alertsDraftOf(before);
   return {
     ...(draft.enabled !== old.enabled && { enabled: draft.enabled }),
-    ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(webhookOf) }),
+    ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(alertWebhookOf) }),
+    ...(!same(addresses(draft), addresses(old)) && { email: addresses(draft) }),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
     ...(draft.failingFor !== old.failingFor && { failingFor: draft.failingFor }),
     ...(draft.deadLettersEvery !== old.deadLettersEvery && { deadLettersEvery: draft.deadLettersEvery }),

@@ -30,6 +30,7 @@ export const DESTINATION_FIELDS = {
 export const ALERT_FIELDS: FieldNames = {
   enabled: 'Alerts are sent',
   webhooks: 'URLs and headers',
+  email: 'E-mail addresses',
   failingFor: 'Failing after',
   deadLettersEvery: 'Dead-letter alerts at most every',
   switchOffAfter: 'Disabled after failing for',

@@ -1,4 +1,4 @@
-import { type Destination, type Operations } from '../../../shared/api/operations';
+import { type Alerts, type Destination, type Operations } from '../../../shared/api/operations';
 import { parseDuration } from '../../../shared/model/time';
 import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
 
@@ -18,6 +18,8 @@ export interface WebhookDraft {
   /** as stored; the form does not change them */
   auth?: Destination['webhooks'][number]['auth'];
   tls?: Destination['webhooks'][number]['tls'];
+  /** of alerts only */
+  format?: Alerts['webhooks'][number]['format'];
 }
 
 export interface Draft {

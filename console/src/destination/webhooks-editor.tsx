@@ -1,8 +1,17 @@
-import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { addressWarning } from '../../../shared/model/address-warning';
+import { type AlertFormat } from '../../../shared/model/config';
 import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
 
 /** Up to five URLs, validated while the user types, and their static headers. */
+
+const ALERT_FORMAT_LABELS: Record<AlertFormat, string> = {
+  default: 'Waypost (JSON)',
+  slack: 'Slack',
+  teams: 'Microsoft Teams',
+  discord: 'Discord',
+  pagerduty: 'PagerDuty Events v2',
+};
 
 interface Props {
   webhooks: WebhookDraft[];
@@ -11,11 +20,14 @@ interface Props {
   /** the parts of a webhook to show */
   show: 'urls' | 'headers' | 'both';
   disabled?: boolean;
+  /** also shows the format of each body, which only alerts have */
+  formats?: boolean;
   /** minimum number of URLs; default 1 */
   least?: number;
 }
 
-export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = false, least = 1 }: Props) {
+export function WebhooksEditor(props: Props) {
+  const { webhooks, onChange, problems, show, disabled = false, formats = false, least = 1 } = props;
   const change = (at: number, webhook: WebhookDraft) => onChange(webhooks.map((old, i) => (i === at ? webhook : old)));
   return (
     <Stack gap="sm">
@@ -35,6 +47,13 @@ export function WebhooksEditor({ webhooks, onChange, problems, show, disabled = 
                 problems={problems}
                 disabled={disabled}
                 onChange={(url) => change(i, { ...webhook, url })}
+              />
+            )}
+            {formats && (
+              <FormatField
+                format={webhook.format}
+                disabled={disabled}
+                onChange={(format) => change(i, { ...webhook, format })}
               />
             )}
             {show !== 'urls' && (
@@ -156,5 +175,24 @@ function Headers({ headers, at, problems, disabled, onChange }: HeadersProps) {
         </Button>
       )}
     </Stack>
+  );
+}
+
+interface FormatFieldProps {
+  format: AlertFormat | undefined;
+  disabled: boolean;
+  onChange: (format: AlertFormat) => void;
+}
+
+function FormatField({ format = 'default', disabled, onChange }: FormatFieldProps) {
+  return (
+    <Select
+      label="Format"
+      data={Object.entries(ALERT_FORMAT_LABELS).map(([value, label]) => ({ value, label }))}
+      value={format}
+      allowDeselect={false}
+      disabled={disabled}
+      onChange={(value) => onChange(value as AlertFormat)}
+    />
   );
 }

@@ -60,24 +60,37 @@ export function noticeView({ at, since, endedAt, acknowledged, ...notice }: Noti
 /** Replaces the source id, since an alert has no source. */
 const ALERTS_SOURCE = 'waypost';
 
-/** Returns whether alerts have a destination that is on and has a URL. */
+/** Returns whether alerts go anywhere: their destination is on, and has a URL or a mailbox. */
 export function isAddressed(destination: Destination | undefined): destination is Destination {
-  return destination !== undefined && destination.enabled && destination.webhooks.length > 0;
+  return destination !== undefined && destination.enabled && hasAddress(destination);
 }
 
-/** Returns the id of the delivery of a notice. */
-export function alertDelivery(noticeId: string): string {
-  return deliveryId(ALERTS_SOURCE, noticeId, ALERTS_ID);
+export function hasAddress({ webhooks, alerts }: Destination): boolean {
+  return webhooks.length > 0 || (alerts?.email ?? []).length > 0;
+}
+
+/** Returns the id of the delivery of a notice. @param channel absent: of the first channel */
+export function alertDelivery(noticeId: string, channel?: string): string {
+  return deliveryId(ALERTS_SOURCE, channel === undefined ? noticeId : `${noticeId}/${channel}`, ALERTS_ID);
 }
 
 export function alertRecord(
   notice: Notice,
   to: Destination,
-  made: { nowMs: number; windowMs: number; traceparent: string },
+  made: {
+    nowMs: number;
+    windowMs: number;
+    traceparent: string;
+    body: object;
+    /** hashes of the endpoints that do not get it */
+    closed: string[];
+    /** absent: the first channel */
+    channel?: string | undefined;
+  },
 ): OutRecord {
-  const { nowMs, windowMs, traceparent } = made;
+  const { nowMs, windowMs, traceparent, body, closed, channel } = made;
   const delivery: Delivery = {
-    id: alertDelivery(notice.id),
+    id: alertDelivery(notice.id, channel),
     messageId: notice.id,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
@@ -87,25 +100,24 @@ export function alertRecord(
     // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.
     acceptedAt: notice.at,
     expiresAt: nowMs + windowMs,
-    ...{ attempt: 0, hop: 0, replay: 0, closed: [] },
+    ...{ attempt: 0, hop: 0, replay: 0, closed },
     traceparent,
   };
   const key = deliveryKey(to.id, notice.destination, to.shards ?? DEFAULT_SHARDS);
-  return { topic: WEBHOOKS, key, value: JSON.stringify(alertBody(notice)), headers: encodeDelivery(delivery) };
+  return { topic: WEBHOOKS, key, value: JSON.stringify(body), headers: encodeDelivery(delivery) };
 }
 
-/** Returns the body of a test: an alert of a destination that does not exist. */
-export function sampleAlert(nowMs: number): string {
-  const sample: Notice = {
+/** Returns the notice of a test: of a destination that does not exist. */
+export function sampleNotice(nowMs: number): Notice {
+  return {
     ...{ id: 'ntc_test', at: nowMs, destination: 'dst_test', name: 'A test', kind: 'failing' },
     ...{ since: nowMs, endedAt: null, failures: 1, deadLetters: 0, error: 'this is a test' },
     ...{ alert: 'none', acknowledged: null },
   };
-  return JSON.stringify(alertBody(sample));
 }
 
 /** Returns the body in the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
-function alertBody({ id, at, kind, destination, name, since, endedAt, ...notice }: Notice) {
+export function alertBody({ id, at, kind, destination, name, since, endedAt, ...notice }: Notice) {
   const { failures, deadLetters, error } = notice;
   const iso = (ms: number) => new Date(ms).toISOString();
   return {

@@ -9,18 +9,19 @@ import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
-import { alertDelivery, sampleAlert, type Notice, noticeView } from './notice';
+import { channelsOf } from './channels';
+import { alertDelivery, hasAddress, sampleNotice, type Notice, noticeView } from './notice';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
 import { acknowledge, getNotice, listNotices } from './store';
 
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
 export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
-  const { config, encryptor, now, log, tests } = deps;
+  const { config, encryptor, now, log, tests, sendsMail } = deps;
   const view = (by: Actor, entry: Entry<Destination>) => alertsView(entry, { encryptor, now: now() }, seesSecrets(by));
   return {
     'GET /alerts': ({ by }) => view(by, config.destination(ALERTS_ID) ?? { version: 0, data: blankAlerts(now()) }),
     'PATCH /alerts': async (call) => {
-      const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()) };
+      const making = { now: now(), encryptor, newWebhookId: () => newId('whk', now()), sendsMail };
       const entry = await change(deps, { ...call, id: ALERTS_ID }, (before) => patchAlerts(before, call.body, making));
       log.info({ version: entry.version }, 'alerts.changed');
       return view(call.by, entry);
@@ -36,12 +37,27 @@ export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
       log.info({ version: entry.version }, 'alerts.secret_rotated');
       return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
     },
-    'POST /alerts/test': () => {
+    'POST /alerts/test': async () => {
       const to = config.destination(ALERTS_ID)?.data;
-      if (!to || to.webhooks.length === 0) throw new Problem('conflict', 'No webhook is configured for alerts');
-      return tests.send(to, {}, sampleAlert(now().getTime()));
+      if (!to || !hasAddress(to))
+        throw new Problem('conflict', 'No webhook and no e-mail address is configured for alerts');
+      const notice = sampleNotice(now().getTime());
+      const sent = channelsOf(to, encryptor).map(({ body, closed, endpoints }) =>
+        tests.send(to, {}, { value: JSON.stringify(body(notice)), closed, endpoints }),
+      );
+      return mergeTests(await Promise.all(sent));
     },
   };
+}
+
+type TestResult = Awaited<ReturnType<ControlContext['tests']['send']>>;
+
+/** Returns the tests of all channels as one: the first that did not arrive, with the requests of all. */
+function mergeTests(tests: readonly TestResult[]): TestResult {
+  const [shown] = [...tests.filter(({ status }) => status !== 'delivered'), ...tests];
+  if (!shown) throw new Error('an alert has no channel');
+  const urls = tests.flatMap(({ attempt }) => attempt?.urls ?? []);
+  return { ...shown, attempt: shown.attempt && { ...shown.attempt, urls } };
 }
 
 /** Creates the entry on the first change. */

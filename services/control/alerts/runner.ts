@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ConfigView } from '../../../shared/config/types';
+import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
@@ -13,6 +14,7 @@ import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
 import { countDead } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
+import { channelsOf } from './channels';
 import { type Context, decide, type Decision, isNews } from './decide';
 import { type Health } from './health';
 import { type Notice, alertRecord, isAddressed } from './notice';
@@ -46,6 +48,7 @@ export interface AlertsOptions {
   history: Pick<History, 'ask' | 'hasRead'>;
   config: Pick<ConfigView, 'destination'>;
   entries: Pick<ConfigEntries, 'change'>;
+  encryptor: Encryptor;
   windowMs: number;
   now: () => Date;
   log: Log;
@@ -198,14 +201,22 @@ export class Alerts {
   }
 
   async #send(): Promise<void> {
-    const { history, config, producer, windowMs, now } = this.options;
+    const { history, config, producer, encryptor, windowMs, now } = this.options;
     const due = await history.ask((database) => dueNotices(database, MOST_AT_ONCE));
     if (due.length === 0) return;
     const to = config.destination(ALERTS_ID)?.data;
     if (isAddressed(to)) {
       const nowMs = now().getTime();
+      const channels = channelsOf(to, encryptor);
       await producer.send(
-        due.map((notice) => alertRecord(notice, to, { nowMs, windowMs, traceparent: newTraceparent() })),
+        due.flatMap((notice) =>
+          channels.map(({ name, closed, body }, i) =>
+            alertRecord(notice, to, {
+              ...{ nowMs, windowMs, closed, body: body(notice), traceparent: newTraceparent() },
+              channel: i === 0 ? undefined : name,
+            }),
+          ),
+        ),
       );
     }
     const ids = due.map(({ id }) => id);

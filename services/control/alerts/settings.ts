@@ -2,13 +2,20 @@ import { alertsBody } from '../../../shared/api/alerts';
 import { durationText } from '../../../shared/api/fields';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
-import { ALERTS_ID, type AlertSettings, DEFAULT_ALERTS, type Destination } from '../../../shared/model/config';
+import {
+  ALERTS_ID,
+  type AlertFormat,
+  type AlertSettings,
+  DEFAULT_ALERTS,
+  type Destination,
+} from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { destinationView } from '../destinations/model';
 import { secretsNow } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
 import { sealWebhooks, webhookErrors } from '../destinations/webhooks';
 import { mergePatch } from '../http/entry-patch';
+import { type FieldError, pointer } from '../http/problem';
 import { parseBody } from '../http/validate';
 
 /**
@@ -20,6 +27,8 @@ export interface AlertsMaking {
   now: Date;
   encryptor: Encryptor;
   newWebhookId: () => string;
+  /** whether WAYPOST_SMTP_URL is set */
+  sendsMail: boolean;
 }
 
 /** Returns the settings before anybody has changed them. */
@@ -37,34 +46,63 @@ export function settingsOf(destination: Destination | undefined): AlertSettings 
 
 /** @throws Problem `invalid_fields` */
 export function patchAlerts(before: Destination, given: unknown, making: AlertsMaking): Destination {
-  const { now, encryptor, newWebhookId } = making;
+  const { now, encryptor, newWebhookId, sendsMail } = making;
   const patch = (given ?? {}) as Json;
   const merged = mergePatch(patchable(before), patch);
   const stored = openWebhooks(before, encryptor);
-  const fields = parseBody(alertsBody, merged, webhookErrors(merged, stored, { now }));
+  const errors = [...webhookErrors(merged, stored, { now }), ...mailErrors(patch, sendsMail)];
+  const fields = parseBody(alertsBody, merged, errors);
   const { failingFor, deadLettersEvery, switchOffAfter: switchOffAfterMs } = fields;
   const { secrets: had, ...rest } = before;
   const kept = has(patch, 'sharedSecret') ? undefined : secretsNow(had, now);
   const secrets =
     fields.sharedSecret === undefined ? kept : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
   const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
+  const webhooks = has(patch, 'webhooks') ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;
   return {
     ...rest,
     enabled: fields.enabled,
-    webhooks: has(patch, 'webhooks') ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks,
+    webhooks,
     ...(secrets && { secrets }),
     alerts: {
       ...{ failingForMs: failingFor, deadLettersEveryMs: deadLettersEvery },
       ...(switchOffAfterMs !== undefined && { switchOffAfterMs }),
+      ...(fields.email.length > 0 && { email: [...new Set(fields.email)] }),
+      ...(has(patch, 'webhooks') ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats) : formatsKept(before)),
     },
     updatedAt: now.toISOString(),
   };
 }
 
+/** Returns the formats by the ids that the webhooks have now, without the default. A format that is not given stays. */
+function formatsOf(
+  given: readonly { format?: AlertFormat | undefined }[],
+  sealed: readonly { id: string }[],
+  before: AlertSettings['formats'] = {},
+) {
+  const formats = sealed.flatMap(({ id }, i) => {
+    const format = given[i]?.format ?? before[id] ?? 'default';
+    return format === 'default' ? [] : [[id, format] as const];
+  });
+  return formats.length > 0 ? { formats: Object.fromEntries(formats) } : {};
+}
+
+function formatsKept({ alerts }: Destination) {
+  return alerts?.formats ? { formats: alerts.formats } : {};
+}
+
+/** Refuses new addresses that nothing could be sent to. */
+function mailErrors(patch: Json, sendsMail: boolean): FieldError[] {
+  const given = has(patch, 'email') ? (patch as JsonObject).email : undefined;
+  if (sendsMail || !Array.isArray(given) || given.length === 0) return [];
+  return [{ pointer: pointer(['email']), detail: 'needs a mail server: set WAYPOST_SMTP_URL at control and delivery' }];
+}
+
 function patchable(before: Destination): JsonObject {
   const { failingFor, deadLettersEvery, switchOffAfter: limit } = inWords(settingsOf(before));
   const { enabled } = before;
-  return { enabled, failingFor, deadLettersEvery, ...(limit !== null && { switchOffAfter: limit }) };
+  const { email = [] } = settingsOf(before);
+  return { enabled, email, failingFor, deadLettersEvery, ...(limit !== null && { switchOffAfter: limit }) };
 }
 
 function inWords({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSettings) {
@@ -94,8 +132,11 @@ export function alertsView(
     making,
     seesSecrets,
   );
+  const { email = [], formats = {} } = settingsOf(entry.data);
   return {
-    ...{ enabled, webhooks, hasSharedSecret, secretRotation },
+    ...{ enabled, hasSharedSecret, secretRotation },
+    webhooks: webhooks.map((webhook) => ({ ...webhook, format: formats[webhook.id] ?? ('default' as const) })),
+    email,
     ...inWords(settingsOf(entry.data)),
     ...{ version, createdAt, updatedAt },
   };

@@ -45,7 +45,7 @@ export function sampleMessage(body: unknown, made: { messageId: string; now: Dat
 function testRecord(
   destination: Destination,
   message: Message,
-  made: { now: Date; lifetimeMs: number; traceparent: string },
+  made: { now: Date; lifetimeMs: number; traceparent: string; closed: string[] },
 ): { id: string; record: OutRecord } {
   const acceptedAt = made.now.getTime();
   const user = message.userId ?? message.messageId;
@@ -60,7 +60,7 @@ function testRecord(
     userId: user,
     acceptedAt,
     expiresAt: acceptedAt + made.lifetimeMs,
-    ...{ attempt: 0, hop: 0, replay: 0, closed: [], test: true },
+    ...{ attempt: 0, hop: 0, replay: 0, closed: made.closed, test: true },
     traceparent: made.traceparent,
   };
   const key = deliveryKey(destination.id, user, destination.shards ?? DEFAULT_SHARDS);
@@ -121,11 +121,15 @@ const MAX_WAITING = 100;
 
 export interface TestSends {
   /**
-   * @param value the body to POST instead of the sample that `body` selects
+   * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that get it
    * @throws Problem `invalid_fields`; `no_answer` if no event came in time
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
-  send(destination: Destination, body: unknown, value?: string): Promise<TestSendProgress & { delivery: string }>;
+  send(
+    destination: Destination,
+    body: unknown,
+    sent?: { value: string; closed: string[]; endpoints: number },
+  ): Promise<TestSendProgress & { delivery: string }>;
   stop(): Promise<void>;
 }
 
@@ -140,15 +144,15 @@ export interface TestSendsOptions {
 
 export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions): TestSends {
   const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
-  const send = async (destination: Destination, body: unknown, value?: string) => {
+  const send: TestSends['send'] = async (destination, body, sent) => {
     if (attempts.size >= MAX_WAITING)
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
     const lifetimeMs = (destination.retry?.timeoutMs ?? timeoutMs) + SLACK_MS;
     const message = sampleMessage(body, { messageId: `test-${randomUUID()}`, now: now() });
     // Always sampled, so that the user of the test finds its trace.
-    const made = { now: now(), lifetimeMs, traceparent: recordedRoot() };
+    const made = { now: now(), lifetimeMs, traceparent: recordedRoot(), closed: sent?.closed ?? [] };
     const { id, record } = testRecord(destination, message, made);
-    const answer = awaitEvents({ urls: destination.webhooks.length, deadlineMs: lifetimeMs });
+    const answer = awaitEvents({ urls: sent?.endpoints ?? destination.webhooks.length, deadlineMs: lifetimeMs });
     try {
       // The key of an event in `attempts` is the id of the delivery.
       await attempts.begin(id, (value) => {
@@ -156,7 +160,7 @@ export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSend
         if (event) answer.hear(event);
         else log.error({ delivery: id }, 'attempt.unreadable');
       });
-      await producer.send([value === undefined ? record : { ...record, value }]);
+      await producer.send([sent ? { ...record, value: sent.value } : record]);
       log.info({ delivery: id, destination: destination.id }, 'test.sent');
       const progress = await answer.progress;
       if (progress) return { delivery: id, ...progress };

@@ -170,7 +170,8 @@ describe('a conflict', () => {
 describe('a draft of alerts', () => {
   const stored: Alerts = {
     enabled: true,
-    webhooks: STORED.webhooks,
+    webhooks: STORED.webhooks.map((webhook) => ({ ...webhook, format: 'slack' as const })),
+    email: ['ops@example.com'],
     hasSharedSecret: false,
     secretRotation: null,
     switchOffAfter: '5d',
@@ -185,6 +186,14 @@ describe('a draft of alerts', () => {
     expect(alertsPatch(stored, alertsDraftOf(stored))).toEqual({});
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '90s', switchOffAfter: '' };
     expect(alertsPatch(stored, draft)).toEqual({ webhooks: [], failingFor: '90s', switchOffAfter: null });
+  });
+
+  it('keeps the formats of its URLs, and reads addresses separated by commas', () => {
+    const before = alertsDraftOf(stored);
+    const webhooks = [...before.webhooks, { url: 'https://ops.example/', headers: [] }];
+    const patch = alertsPatch(stored, { ...before, webhooks, email: 'ops@example.com, kim@example.com,' });
+    expect(patch.webhooks?.map(({ format }) => format)).toEqual([...stored.webhooks.map(() => 'slack'), 'default']);
+    expect(patch.email).toEqual(['ops@example.com', 'kim@example.com']);
   });
 
   it('may have no URL, but needs its times', () => {

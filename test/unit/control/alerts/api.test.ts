@@ -80,6 +80,24 @@ describe('/alerts', () => {
     });
   });
 
+  it('webhooks of alerts have formats, which stay until a request names others', async () => {
+    const webhooks = [{ url: URL, format: 'slack' }, { url: 'https://ops.example/raw' }];
+    const first = await set({ webhooks });
+    expect(first.body.webhooks.map(({ format }: Json) => format)).toEqual(['slack', 'default']);
+    await set({ webhooks: [{ url: 'https://ops.example/raw', format: 'teams' }, { url: URL }] });
+    expect((await get('/alerts')).webhooks.map(({ format }: Json) => format)).toEqual(['teams', 'slack']);
+    expect((await set({ webhooks: [{ url: URL, format: 'fax' }] })).body.errors[0].pointer).toBe('#/webhooks/0/format');
+  });
+
+  it('e-mail addresses are validated, and refused without a mail server', async () => {
+    expect((await set({ email: ['ops@example.com', 'ops@example.com'] })).body.email).toEqual(['ops@example.com']);
+    expect((await set({ email: ['nobody'] })).body.errors[0].pointer).toBe('#/email/0');
+    expect((await set({ email: null })).body.email).toEqual([]);
+    control = await controlUnderTest({ database, sendsMail: false });
+    const refused = await set({ email: ['ops@example.com'] });
+    expect([refused.status, refused.body.errors[0].detail]).toEqual([422, expect.stringContaining('WAYPOST_SMTP_URL')]);
+  });
+
   it('PATCH /alerts changes single fields and checks versions', async () => {
     const webhooks = [{ url: URL, headers: { 'X-Key': 'planted-header' } }];
     const first = await set({ webhooks, sharedSecret: 'planted-secret', switchOffAfter: '5d' });

@@ -1,0 +1,96 @@
+import { type AlertFormat } from '../../../shared/model/config';
+import { type Encryptor } from '../../../shared/config/encryption';
+import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
+import { type Destination } from '../../../shared/model/config';
+import { urlHash } from '../../../shared/model/delivery';
+import { type Card } from '../../../shared/model/formats/card';
+import { discordBody, slackBody, teamsBody } from '../../../shared/model/formats/chat';
+import { pagerdutyBody } from '../../../shared/model/formats/pagerduty';
+import { openWebhooks } from '../destinations/stored-webhook';
+import { alertBody, type Notice } from './notice';
+
+/**
+ * Where an alert goes: the URLs of one format together, and each mailbox. Each channel is a delivery of its own, since its
+ * body differs.
+ */
+export interface Channel {
+  /** distinguishes the deliveries of a notice */
+  name: string;
+  /** number of endpoints that get the delivery */
+  endpoints: number;
+  /** hashes of the endpoints of the other channels, which the delivery must not go to */
+  closed: string[];
+  body: (notice: Notice) => object;
+}
+
+/** Returns the channels in the order of the settings, so that the first one stays the first. */
+export function channelsOf(to: Destination, encryptor: Encryptor): Channel[] {
+  const { email = [], formats = {} } = to.alerts ?? {};
+  const endpoints = [
+    // A URL that cannot be decrypted is not sent to, so it needs no hash.
+    ...openWebhooks(to, encryptor).map(({ sealed, url = '' }) => ({ name: formats[sealed.id] ?? 'default', url })),
+    ...email.map((address) => ({ name: `${MAILBOX_PREFIX}${address}`, url: `${MAILBOX_PREFIX}${address}` })),
+  ];
+  return [...new Set(endpoints.map(({ name }) => name))].map((name) => ({
+    name,
+    endpoints: endpoints.filter((endpoint) => endpoint.name === name).length,
+    closed: endpoints.filter((endpoint) => endpoint.name !== name).map(({ url }) => urlHash(url)),
+    body: isMailbox(name) ? mailBody : BODIES[name as AlertFormat],
+  }));
+}
+
+const BODIES: Record<AlertFormat, Channel['body']> = {
+  default: alertBody,
+  slack: (notice) => slackBody(cardOf(notice)),
+  teams: (notice) => teamsBody(cardOf(notice)),
+  discord: (notice) => discordBody(cardOf(notice)),
+  pagerduty: incidentBody,
+};
+
+const TITLES: Record<Notice['kind'], (name: string) => string> = {
+  failing: (name) => `Webhooks to ${name} fail`,
+  recovered: (name) => `Webhooks to ${name} arrive again`,
+  dead_letters: (name) => `Waypost gave up deliveries to ${name}`,
+  switched_off: (name) => `Waypost switched ${name} off`,
+};
+
+function titleOf({ kind, name, destination }: Notice): string {
+  return TITLES[kind](name || destination);
+}
+
+function cardOf(notice: Notice): Card {
+  const { destination, since, failures, deadLetters, error, endedAt, kind, at } = notice;
+  const facts = [
+    { name: 'Destination', value: destination },
+    { name: 'Since', value: isoTime(since) },
+    ...(kind === 'recovered' && endedAt !== null ? [{ name: 'Recovered', value: isoTime(endedAt) }] : []),
+    ...(failures > 0 ? [{ name: 'Failed attempts', value: String(failures) }] : []),
+    ...(deadLetters > 0 ? [{ name: 'Dead letters', value: String(deadLetters) }] : []),
+    ...(error ? [{ name: 'Last error', value: error }] : []),
+  ];
+  return { title: titleOf(notice), facts, footer: 'Waypost', at: isoTime(at) };
+}
+
+/** A recovery resolves the incident that the failure triggered: both have the destination as their key. */
+function incidentBody(notice: Notice): object {
+  const { kind, destination, at } = notice;
+  const { data } = alertBody(notice);
+  return pagerdutyBody({
+    ...{ summary: titleOf(notice), source: destination, class: kind, at: isoTime(at), details: data },
+    severity: kind === 'recovered' ? 'info' : kind === 'dead_letters' ? 'warning' : 'error',
+    action: kind === 'recovered' ? 'resolve' : 'trigger',
+    dedupKey: kind === 'dead_letters' ? notice.id : `waypost/${destination}`,
+  });
+}
+
+function mailBody(notice: Notice): MailBody {
+  const { title, facts } = cardOf(notice);
+  const text = [title, '', ...facts.map(({ name, value }) => `${name}: ${value}`), '', `Notice: ${notice.id}`].join(
+    '\n',
+  );
+  return { subject: `[Waypost] ${title.replace(/\s+/g, ' ')}`, text };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

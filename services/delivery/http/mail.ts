@@ -1,0 +1,100 @@
+import { createTransport, type Transporter } from 'nodemailer';
+import { type UrlError } from '../../../shared/model/attempt-events';
+import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
+import { messageOf } from '../../../shared/service/errors';
+import { type SendRequest, type SendResult } from './exchange';
+
+/**
+ * Sends alerts by SMTP as the sender sends webhooks: a fault of the mail server is returned, never thrown. A delivery to
+ * a mailbox has lanes, tiers and a history like one to a URL.
+ */
+
+/** A mail server may look up the recipient and scan the text before it responds. */
+const TIMEOUT_MS = 30_000;
+/** As the HTTP status that classifies a reply: the server refused the mail for good, or not yet. */
+const REFUSED = 422;
+const NOT_NOW = 503;
+
+interface SmtpError {
+  code?: string;
+  /** of the server, such as 550 */
+  responseCode?: number;
+  /** the server's reply */
+  response?: string;
+}
+
+export class MailSender {
+  readonly #transport: Transporter;
+  readonly #from: string;
+
+  /** @param url of the server: `smtp://user:password@host:587?from=waypost@example.com`; `smtps` for TLS from the start */
+  constructor(url: string) {
+    const { protocol, hostname, port, username, password, searchParams } = new URL(url);
+    const secure = protocol === 'smtps:';
+    this.#from = searchParams.get('from') ?? `waypost@${hostname}`;
+    this.#transport = createTransport({
+      ...{ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (secure ? 465 : 587), secure, pool: true },
+      ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+      ...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
+      // A mail has no attachments: no text of an alert may read a file or a URL.
+      ...{ disableFileAccess: true, disableUrlAccess: true },
+    });
+  }
+
+  /** Returns whether the request goes to a mailbox. */
+  static takes({ origin }: SendRequest): boolean {
+    return isMailbox(origin);
+  }
+
+  /** Calls `done` once, after the reply of the server or its failure. */
+  send(request: SendRequest, done: (result: SendResult) => void): void {
+    const startedAt = performance.now();
+    const end = (result: SendResult) => done({ ...result, durationMs: Math.round(performance.now() - startedAt) });
+    this.#post(request).then(
+      (reply) => end(replied(250, reply)),
+      (error: unknown) => end(failed(error as SmtpError)),
+    );
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async #post({ origin, headers, body }: SendRequest): Promise<string> {
+    const { subject, text } = JSON.parse(body.toString()) as MailBody;
+    const id = headers[headers.indexOf('webhook-id') + 1] ?? '';
+    // The same on each try, so that a mail program shows a repeat once.
+    const messageId = `<${id}@waypost>`;
+    const to = origin.slice(MAILBOX_PREFIX.length);
+    const sent = (await this.#transport.sendMail({ from: this.#from, to, subject, text, messageId })) as {
+      response?: string;
+    };
+    return sent.response ?? '';
+  }
+}
+
+function replied(status: number, reply: string): SendResult {
+  const response = { status, headers: {}, body: Buffer.from(reply), truncated: false };
+  return { ok: true, response, durationMs: 0 };
+}
+
+/** A refused login is a fault of the setting, which gets mended inside the window. */
+function failed(error: SmtpError): SendResult {
+  const { code = '', responseCode, response } = error;
+  if (responseCode !== undefined && code !== 'EAUTH') {
+    return replied(responseCode >= 500 ? REFUSED : NOT_NOW, response ?? String(responseCode));
+  }
+  return { ok: false, error: errorOf(code, error), durationMs: 0 };
+}
+
+const LIMITS: Readonly<Record<string, Pick<UrlError, 'code' | 'phase'>>> = {
+  EDNS: { code: 'dns', phase: 'dns' },
+  ETLS: { code: 'tls', phase: 'tls' },
+  ETIMEDOUT: { code: 'timeout' },
+};
+
+function errorOf(code: string, error: SmtpError): UrlError {
+  // The reply to a login may repeat the user's name.
+  const message = code === 'EAUTH' ? 'the mail server refused the user or the password' : messageOf(error);
+  return { ...(LIMITS[code] ?? { code: 'connection', phase: 'connect' }), message };
+}

@@ -1,0 +1,86 @@
+import { channelsOf } from '../../../../services/control/alerts/channels';
+import { sampleNotice } from '../../../../services/control/alerts/notice';
+import { blankAlerts } from '../../../../services/control/alerts/settings';
+import { createEncryptor } from '../../../../shared/config/encryption';
+import { ALERTS_ID, type AlertFormat, DEFAULT_ALERTS } from '../../../../shared/model/config';
+import { urlHash } from '../../../../shared/model/delivery';
+
+const encryptor = createEncryptor([Buffer.alloc(32)]);
+const NOW = Date.parse('2026-11-24T12:00:00.000Z');
+
+/** Returns the channels of alerts to these URLs, one of each format, and to these addresses. */
+const channelsTo = (formats: readonly AlertFormat[], email: string[] = []) =>
+  channelsOf(
+    {
+      ...blankAlerts(new Date(NOW)),
+      webhooks: formats.map((format, i) => {
+        const url = encryptor.encrypt(`https://ops.example/${String(i)}`, ALERTS_ID);
+        return { id: `whk_${String(i)}`, url, origin: 'https://ops.example', headers: {} };
+      }),
+      alerts: {
+        ...{ ...DEFAULT_ALERTS, email },
+        formats: Object.fromEntries(formats.map((format, i) => [`whk_${String(i)}`, format])),
+      },
+    },
+    encryptor,
+  );
+
+test('URLs of one format share a delivery, which all other endpoints are closed to', () => {
+  const channels = channelsTo(['slack', 'default', 'slack'], ['ops@example.com']);
+  expect(channels.map(({ name, endpoints, closed }) => [name, endpoints, closed.length])).toEqual([
+    ['slack', 2, 2],
+    ['default', 1, 3],
+    ['mailto:ops@example.com', 1, 3],
+  ]);
+  expect(channels[2]?.closed).toEqual([0, 2, 1].sort().map((i) => urlHash(`https://ops.example/${String(i)}`)));
+});
+
+test('each mailbox has a delivery of its own', () => {
+  expect(channelsTo([], ['a@example.com', 'b@example.com']).map(({ closed }) => closed)).toEqual([
+    [urlHash('mailto:b@example.com')],
+    [urlHash('mailto:a@example.com')],
+  ]);
+});
+
+const notice = { ...sampleNotice(NOW), name: 'Shop <!channel>', failures: 3, error: 'HTTP 503' };
+const bodyOf = (format: AlertFormat, change: Partial<typeof notice> = {}) =>
+  JSON.parse(JSON.stringify(channelsTo([format])[0]?.body({ ...notice, ...change }))) as Record<string, unknown>;
+
+test('the default body has type, timestamp and data', () => {
+  expect(bodyOf('default')).toMatchObject({
+    type: 'destination.failing',
+    data: { destination: 'dst_test', failures: 3 },
+  });
+});
+
+test('Slack gets a title without control sequences, and the facts as fields', () => {
+  const body = bodyOf('slack');
+  expect(body.text).toBe('Webhooks to Shop &lt;!channel&gt; fail');
+  expect(JSON.stringify(body.blocks)).toContain('*Last error*\\nHTTP 503');
+});
+
+test('Discord notifies nobody, and Teams gets an Adaptive Card', () => {
+  expect(bodyOf('discord')).toMatchObject({
+    content: 'Webhooks to Shop <!channel> fail',
+    allowed_mentions: { parse: [] },
+  });
+  expect(bodyOf('teams')).toMatchObject({
+    type: 'message',
+    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content: { type: 'AdaptiveCard' } }],
+  });
+});
+
+test('PagerDuty resolves with a recovery the incident that the failure triggered', () => {
+  const failing = bodyOf('pagerduty');
+  const recovered = bodyOf('pagerduty', { kind: 'recovered', endedAt: NOW });
+  expect([failing.event_action, recovered.event_action]).toEqual(['trigger', 'resolve']);
+  expect(recovered.dedup_key).toBe(failing.dedup_key);
+});
+
+test('a mail has a subject of one line and the facts as text', () => {
+  const [channel] = channelsTo([], ['ops@example.com']);
+  expect(channel?.body({ ...notice, name: 'Shop\nBcc: x' })).toEqual({
+    subject: '[Waypost] Webhooks to Shop Bcc: x fail',
+    text: expect.stringContaining('Failed attempts: 3') as string,
+  });
+});
