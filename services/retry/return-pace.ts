@@ -5,11 +5,11 @@ import { tierDelayMs } from '../../shared/kafka/topics';
  * Spreads deliveries that fall due together. After an outage, thousands may have entered a tier within a moment. They
  * would all return within a moment, and fill every lane again.
  *
- * A partition returns its records in the order of the file, a little faster than they fell due on average over the last
- * `spread`. Kafka counts them by their timestamps. A crowd of N returns evenly over about one `spread`. Each record adds its
- * part to the rate until it is late by one `spread`, so that none is later, and so that at any time half of the rate at
- * least continues for five seconds before or after. A steady flow is delayed only while it begins: after that its rate is
- * its mean, and the margin brings the delay to an end.
+ * A partition returns its records in the order of their offsets, a little faster than they fell due on average over
+ * the last `spread`. Kafka counts them by their timestamps. A crowd of N returns evenly over about one `spread`. Each
+ * record adds its part to the rate until it is late by one `spread`, so that none is later, and so that at any time
+ * half of the rate at least continues for five seconds before or after. A steady flow is delayed only while it begins:
+ * after that its rate is its mean, and the margin brings the delay to an end.
  *
  * A backlog from an outage of this service returns evenly over two spreads.
  */

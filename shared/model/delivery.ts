@@ -41,7 +41,7 @@ export interface Delivery {
   replay: number;
   /** hashes (urlHash) of the URLs that refused permanently */
   closed: string[];
-  /** ms since 1970: earliest time of the next attempt (a Retry-After longer than the longest tier) */
+  /** ms since 1970: earliest time of the next attempt, if the wait (Retry-After, retry plan) outlasts its tier */
   notBefore?: number;
   /** the next attempt is the last: the window has no room for another wait, or is over and one try is still due */
   final?: boolean;

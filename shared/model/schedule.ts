@@ -2,6 +2,8 @@
  * Decides in which delay topic (tier) a delivery waits next, and until when. A wait is always one of the existing
  * tiers: Kafka can wait for nothing else.
  *
+ * A destination with a retry plan follows `retry-plan.ts` instead.
+ *
  * The schedule of a delivery that fails at every try, at the default tiers and window (10s,1m,5m,15m,30m and 4h), each
  * attempt taking no time:
  *
@@ -16,8 +18,8 @@
  * | 12      | 3 h 51 m 10 s    | 5 m: the largest tier that still fits     |
  * | 13      | 3 h 56 m 10 s    | nothing: that was the final try           |
  *
- * No wait ends after the window. There is no jitter: every record of a tier waits equally long, so that records fall
- * due in the order of their offsets.
+ * No wait ends after the window. Tiers add no jitter: every record of a tier waits equally long, so that records fall
+ * due in the order of their offsets. The retry service spreads records that fall due together (`return-pace.ts`).
  */
 
 /** Back to the broker, into a tier. */

@@ -72,7 +72,7 @@ export interface ToSign {
   body: Buffer;
   /** absent: the destination has no secret */
   secrets?: PreparedSecrets | undefined;
-  /** absent: X-Signature, and no others */
+  /** the destination's settings of its signatures; absent: `X-Signature` and `webhook-signature` */
   signatures?: PreparedSignatures | undefined;
   /** ms since 1970: selects the phase of a rotation */
   nowMs: number;

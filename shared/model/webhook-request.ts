@@ -6,9 +6,9 @@ import { DELIVERIES_HEADER } from './batch';
  * Delivery leaves it out if it was stored before the name was reserved.
  */
 
-/** The headers with the same value on every POST. */
+/** The headers with the same value on every POST. `addOwnHeaders` adds each of them by name. */
 export const FIXED_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0' } as const;
-/** Absent if the destination has no secret. */
+/** `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an Ed25519 key. */
 export const SIGNATURE_HEADERS: readonly string[] = ['x-signature', 'webhook-signature'];
 /** The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set them. */
 export const OWN_HEADERS: readonly string[] = [
