@@ -96,7 +96,8 @@ const SCHEME_NAMES = { auto: 'system', light: 'light', dark: 'dark' } as const;
 
 /** Switches between the appearance of the system, light and dark. The browser remembers it. */
 function Appearance() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  // Otherwise Mantine adds an inline style, which the Content-Security-Policy refuses.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   return (
     <button onClick={() => setColorScheme(SCHEMES[colorScheme])}>
       <Icon name={colorScheme} />

@@ -45,8 +45,8 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
             problems={problems}
           />
           <TextInput
-            label="E-mail addresses"
-            description="Separated by commas. Each gets every alert"
+            label="E-mail"
+            description="Addresses separated by commas. Each gets every alert"
             value={draft.email}
             onChange={(event) => setDraft({ ...draft, email: event.target.value })}
             error={emailProblem(problems)}
