@@ -3,7 +3,7 @@ import { cutEventName } from '../../../shared/model/message';
 import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
-import { lastResponse, settledStatus, type Try } from '../history/tries';
+import { lastReplay, lastResponse, settledStatus, type Try } from '../history/tries';
 import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
@@ -40,7 +40,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     expiresAt: new Date(row.expiresAt).toISOString(),
     nextAttemptAt: nextAttemptAt(row, present),
     settledAt: iso(row.settledAt),
-    replay: Math.max(0, row.replay),
+    replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,
     attempts: row.tries.map((each) => attemptView(each, ({ response, ...url }) => url)),

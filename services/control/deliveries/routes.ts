@@ -7,6 +7,7 @@ import { fieldError } from '../destinations/request';
 import { readVersions, versionKey } from '../destinations/versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { getDelivery, listDeliveries } from '../history/queries';
+import { lastReplay } from '../history/tries';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
@@ -84,7 +85,7 @@ async function replayDelivery(deps: ControlContext, id: string, render: 'as_sent
   const candidate = await (render === 'again' || row.reason === RENDER_FAILED
     ? renderAgain(deps, row)
     : asSent(deps, row, nowMs));
-  const replay = Math.max(0, row.replay) + 1;
+  const replay = lastReplay(row) + 1;
   await producer.send(
     replayRecords(candidate, replay, { nowMs, windowMs: windowOf(config, row.destination, windowMs) }),
   );

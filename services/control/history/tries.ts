@@ -99,3 +99,11 @@ export function lastResponse(tries: readonly Try[]): LastResponse {
   }
   return { status: null, error: failed?.error ?? null };
 }
+
+/**
+ * Returns the number of the last replay. A row that was delivered keeps the number that it was delivered with, and later
+ * replays appear in its attempts alone. The next replay needs another number, or delivery drops it as a repeat.
+ */
+export function lastReplay({ replay, tries }: { replay: number; tries: readonly Try[] }): number {
+  return tries.reduce((last, each) => Math.max(last, each.replay), Math.max(0, replay));
+}

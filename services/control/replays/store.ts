@@ -3,6 +3,7 @@ import { databaseJson } from '../history/row-codec';
 import { type Database, type Row } from '../history/database';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
+import { lastReplay, type Try } from '../history/tries';
 
 /**
  * Stores replays, and finds the deliveries they need.
@@ -159,12 +160,18 @@ export async function knownOf(
   ids: readonly string[],
 ): Promise<Map<string, { status: DeliveryStatus; replay: number }>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ id: string; status: DeliveryStatus; replay: number }>(
-    `select id, status, replay from waypost.deliveries
+  const rows = await database.query<{ id: string; status: DeliveryStatus; replay: number; tries: string | null }>(
+    `select id, status, replay, case when status in ('delivered', 'partly_delivered') then tries end as tries
+     from waypost.deliveries
      where id in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(ids)],
   );
-  return new Map(rows.map(({ id, status, replay }) => [id, { status, replay }]));
+  return new Map(
+    rows.map(({ id, status, replay, tries }) => {
+      const known = tries === null ? [] : (JSON.parse(tries) as Try[]);
+      return [id, { status, replay: known.length > 0 ? lastReplay({ replay, tries: known }) : replay }];
+    }),
+  );
 }
 
 function fromRow({ job }: Row): Job {
