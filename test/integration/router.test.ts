@@ -186,6 +186,7 @@ test('a message becomes one delivery for each destination that selects it', asyn
     key: deliveryKey('dst_1', 'u1', 4),
     body: `{"version":1,"type":"track","userId":"u1","timestamp":"${AT}","event":"e","messageId":"m1"}`,
     delivery: {
+      event: 'e',
       id: deliveryId('src_1', 'm1', 'dst_1'),
       messageId: 'm1',
       sourceId: 'src_1',
