@@ -124,6 +124,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
     '/deletions': { userIds: ['kim'] },
     '/replays': { destination: ids.destinations },
     '/tokens': { name: 'Second', role: 'operator' },
+    '/destinations/preview': { destination: ids.destinations },
     '/filters/try': { filter: 'type == "track"' },
     '/session': { token: ADMIN_TOKEN },
     '/record-format': { automatic: true },
