@@ -120,7 +120,11 @@ describe('messages', () => {
     const candidate = candidateOf(call(), scope, config())!;
     expect(candidate.delivery.id).toBe(deliveryId('src_1', 'msg-1', 'dst_1'));
     expect(candidate.key).toMatch(/^dst_1:\d$/);
-    expect(JSON.parse((candidate.content as Buffer).toString())).toMatchObject({ version: 1, type: 'track', event: 'Order' });
+    expect(JSON.parse((candidate.content as Buffer).toString())).toMatchObject({
+      version: 1,
+      type: 'track',
+      event: 'Order',
+    });
   });
 });
 
