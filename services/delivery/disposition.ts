@@ -1,5 +1,6 @@
 import { attemptsMade, type Delivery, encodeDelivery } from '../../shared/model/delivery';
 import {
+  aboutDelivery,
   type AttemptEvent,
   type CancelledEvent,
   type DeadEvent,
@@ -179,27 +180,9 @@ export function attemptEvent(inHand: DeliveryInHand, attempt: ConcludedAttempt, 
   return Object.assign(about(inHand, nowMs), { kind: 'attempt' as const, n, outcome, durationMs, notCalled, urls });
 }
 
-/** JSON leaves out undefined fields. */
 function about({ delivery, record }: DeliveryInHand, nowMs: number) {
   const { topic, partition, offset } = record;
-  return {
-    delivery: delivery.id,
-    message: delivery.messageId,
-    source: delivery.sourceId,
-    destination: delivery.destinationId,
-    type: delivery.type,
-    event: delivery.event,
-    userId: delivery.userId,
-    anonymousId: delivery.anonymousId,
-    acceptedAt: isoTime(delivery.acceptedAt),
-    expiresAt: isoTime(delivery.expiresAt),
-    replay: delivery.replay,
-    hop: delivery.hop,
-    test: delivery.test ? (true as const) : undefined,
-    traceparent: delivery.traceparent,
-    record: { topic, partition, offset },
-    at: isoTime(nowMs),
-  };
+  return aboutDelivery(delivery, { topic, partition, offset }, nowMs);
 }
 
 /** Returns the delivery with this attempt counted, and without the details of its last wait. */

@@ -1,5 +1,7 @@
 import { type BatchPlace } from './batch';
+import { type Delivery } from './delivery';
 import { type MessageType } from './message';
+import { isoTime } from './time';
 
 /**
  * The events of topic `attempts`: of a delivery, and of a URL's circuit. A record has one event as JSON, or many
@@ -65,6 +67,28 @@ interface About {
   record: { topic: string; partition: number; offset: number };
   /** time of the event */
   at: string;
+}
+
+/** Returns the fields that all events of a delivery have. JSON leaves out undefined ones. @param atMs ms since 1970 */
+export function aboutDelivery(delivery: Delivery, record: About['record'], atMs: number) {
+  return {
+    delivery: delivery.id,
+    message: delivery.messageId,
+    source: delivery.sourceId,
+    destination: delivery.destinationId,
+    type: delivery.type,
+    event: delivery.event,
+    userId: delivery.userId,
+    anonymousId: delivery.anonymousId,
+    acceptedAt: isoTime(delivery.acceptedAt),
+    expiresAt: isoTime(delivery.expiresAt),
+    replay: delivery.replay,
+    hop: delivery.hop,
+    test: delivery.test ? (true as const) : undefined,
+    traceparent: delivery.traceparent,
+    record,
+    at: isoTime(atMs),
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type DeadEvent } from '../model/attempt-events';
+import { aboutDelivery, type DeadEvent } from '../model/attempt-events';
 import { type Delivery, encodeDelivery } from '../model/delivery';
 import { RENDER_FAILED } from '../model/reasons';
 import { ATTEMPTS, DEAD, MESSAGES } from '../kafka/topics';
@@ -31,24 +31,9 @@ export function renderFailedRecords(
 ): OutRecord[] {
   const error = failureText(failure);
   const record = { topic: MESSAGES, partition, offset };
-  const iso = (ms: number) => new Date(ms).toISOString();
   const event: DeadEvent = {
     kind: 'dead',
-    delivery: delivery.id,
-    message: delivery.messageId,
-    source: delivery.sourceId,
-    destination: delivery.destinationId,
-    type: delivery.type,
-    event: delivery.event,
-    userId: delivery.userId,
-    anonymousId: delivery.anonymousId,
-    acceptedAt: iso(delivery.acceptedAt),
-    expiresAt: iso(delivery.expiresAt),
-    replay: delivery.replay,
-    hop: delivery.hop,
-    traceparent: delivery.traceparent,
-    record,
-    at: iso(nowMs),
+    ...aboutDelivery(delivery, record, nowMs),
     n: 0,
     reason: RENDER_FAILED,
     error,

@@ -1,7 +1,6 @@
-import { type AlertFormat } from '../../../shared/model/config';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
-import { type Destination } from '../../../shared/model/config';
+import { type AlertFormat, type Destination } from '../../../shared/model/config';
 import { urlHash } from '../../../shared/model/delivery';
 import { type Card } from '../../../shared/model/formats/card';
 import { discordBody, slackBody, teamsBody } from '../../../shared/model/formats/chat';
@@ -10,8 +9,8 @@ import { openWebhooks } from '../destinations/stored-webhook';
 import { alertBody, type Notice } from './notice';
 
 /**
- * Where an alert goes: the URLs of one format together, and each mailbox. Each channel is a delivery of its own, since its
- * body differs.
+ * A receiver of alerts: all URLs of one format together, or one mailbox. Each channel gets a separate delivery, since
+ * its body differs.
  */
 export interface Channel {
   /** distinguishes the deliveries of a notice */
