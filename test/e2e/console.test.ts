@@ -205,7 +205,7 @@ story(
   'an operator finds and replays a failed delivery, and replays a scope',
   async () => {
     const { page } = tab;
-    await stage.system.send(shop.writeKey, 'track', aTrack({ userId: 'user-lost' }));
+    await stage.system.send(shop.writeKey, 'track', aTrack({ userId: 'user-lost', event: 'Order Lost' }));
     await stage.sink.waitFor(1, { path: '/crm' });
 
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
@@ -213,7 +213,7 @@ story(
     await page.getByLabel('User id').fill('user-lost');
     await page.waitForURL(/user=user-lost/);
     await page.getByLabel('Status').selectOption('dead');
-    const row = page.getByRole('link', { name: /^track.*, dead/ });
+    const row = page.getByRole('link', { name: /^track: Order Lost, dead/ });
     await row.waitFor();
     expect(page.url()).toContain('status=dead');
     await page.getByRole('button', { name: 'Save this view' }).click();
