@@ -10,10 +10,9 @@ import {
   type Destination,
 } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
-import { destinationView } from '../destinations/model';
-import { secretsNow } from '../destinations/rotation';
+import { secretsNow, secretsView } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
-import { sealWebhooks, webhookErrors } from '../destinations/webhooks';
+import { sealWebhooks, webhookErrors, webhookViews } from '../destinations/webhooks';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
 import { parseBody } from '../http/validate';
@@ -126,18 +125,17 @@ export function alertsView(
   { encryptor, now }: Pick<AlertsMaking, 'encryptor' | 'now'>,
   seesSecrets: boolean,
 ) {
-  const making = { encryptor, now, sourceExists: () => true, tiersMs: [] };
-  const { enabled, webhooks, hasSharedSecret, secretRotation, version, createdAt, updatedAt } = destinationView(
-    entry,
-    making,
-    seesSecrets,
-  );
+  const { enabled, secrets, createdAt, updatedAt } = entry.data;
   const { email = [], formats = {} } = settingsOf(entry.data);
   return {
-    ...{ enabled, hasSharedSecret, secretRotation },
-    webhooks: webhooks.map((webhook) => ({ ...webhook, format: formats[webhook.id] ?? ('default' as const) })),
+    enabled,
+    ...secretsView(secrets, now),
+    webhooks: webhookViews(entry.data, encryptor, seesSecrets).map((webhook) => ({
+      ...webhook,
+      format: formats[webhook.id] ?? ('default' as const),
+    })),
     email,
     ...inWords(settingsOf(entry.data)),
-    ...{ version, createdAt, updatedAt },
+    ...{ version: entry.version, createdAt, updatedAt },
   };
 }

@@ -2,18 +2,16 @@ import { type AuthFields, isKeepValue } from '../../../shared/api/endpoint-auth'
 import { type Auth, authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
 import { type Encrypted } from '../../../shared/model/config';
 import {
-  becauseOf,
   type ChangeContext,
+  isAuth,
   NOTHING_TO_KEEP,
-  originOf,
+  type RawAuth,
+  secretChange,
   type StoredWebhook,
-  urlChange,
+  type WebhookError,
 } from './stored-webhook';
 
 /** The authentication of a URL: which stored secrets a request may keep, their encryption, and the API view. */
-
-/** An error at a field of a webhook. */
-export type WebhookError = [path: string[], detail: string];
 
 /** Returns the errors that the schema of one field cannot find. @param given as sent, with any mistakes */
 export function authErrors(
@@ -32,15 +30,6 @@ export function authErrors(
   return [[['auth'], `sets the header ${twice}, which is also in headers. Remove one of them`], ...errors];
 }
 
-interface RawAuth {
-  type: string;
-  [field: string]: unknown;
-}
-
-export function isAuth(value: unknown): value is RawAuth {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
-}
-
 /** Returns the fields with `{"keep": true}`. */
 function keptFields({ params, ...rest }: RawAuth): string[] {
   const inParams = typeof params === 'object' && params !== null ? Object.entries(params) : [];
@@ -51,22 +40,6 @@ function keptFields({ params, ...rest }: RawAuth): string[] {
 function isStored({ type }: RawAuth, field: string, match: StoredWebhook | undefined): match is StoredWebhook {
   const stored = match?.sealed.auth;
   return stored?.type === type && secretsIn(stored).has(field);
-}
-
-/**
- * Returns why a secret cannot be kept that may also go to the token endpoint: those of the authentication, and the
- * private key of the client certificate.
- */
-export function secretChange(
-  { url, auth }: { url?: string | undefined; auth?: unknown },
-  match: StoredWebhook,
-  around: ChangeContext,
-): string | undefined {
-  const { sealed } = match;
-  const tokenUrl = isAuth(auth) && auth.type === 'oauth2' ? auth.tokenUrl : undefined;
-  const stored = sealed.auth?.type === 'oauth2' ? sealed.auth.tokenOrigin : undefined;
-  const change = originOf(tokenUrl) === stored ? undefined : becauseOf('the origin of tokenUrl changes');
-  return urlChange({ url }, match, around) ?? change;
 }
 
 function secretsIn(auth: Auth<Encrypted>): Map<string, Encrypted> {

@@ -11,7 +11,6 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
 import { parseBody } from '../http/validate';
-import { authView } from './auth';
 import {
   changesProxy,
   planFields,
@@ -23,12 +22,11 @@ import {
   sealProxy,
 } from './delivery-options';
 import { headerClashes, requestFields, requestView, storedRequest } from './request';
-import { secretsNow } from './rotation';
+import { secretsNow, secretsView } from './rotation';
 import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
-import { openWebhooks, originOf } from './stored-webhook';
-import { tlsView } from './tls';
+import { openWebhooks } from './stored-webhook';
 import { batchErrors } from './batch';
-import { proxyChangeErrors, sealWebhooks, webhookErrors } from './webhooks';
+import { proxyChangeErrors, sealWebhooks, webhookErrors, webhookViews } from './webhooks';
 
 /**
  * Validates changes of a destination, and builds its API view, which never contains a secret or the value of a header.
@@ -190,8 +188,6 @@ export function destinationView(
   { encryptor, sourceExists, now, tiersMs }: Pick<Making, 'encryptor' | 'sourceExists' | 'now' | 'tiersMs'>,
   seesSecrets: boolean,
 ) {
-  const secrets = secretsNow(data.secrets, now);
-  const time = (ms = 0) => new Date(ms).toISOString();
   return {
     id: data.id,
     name: data.name,
@@ -200,17 +196,8 @@ export function destinationView(
     paused: data.paused,
     // A deleted source stays in its destinations. It is left out here, and removed with the next change.
     sources: data.sources.filter(sourceExists),
-    webhooks: openWebhooks(data, encryptor).map(({ sealed, url, tokenUrl }) => ({
-      id: sealed.id,
-      url: seesSecrets ? (url ?? null) : sealed.origin,
-      headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true as const }])),
-      auth: authView(sealed.auth, (seesSecrets ? tokenUrl : originOf(tokenUrl)) ?? null),
-      tls: tlsView(sealed.tls),
-    })),
-    hasSharedSecret: secrets !== undefined,
-    secretRotation: secrets?.previous
-      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt ?? secrets.overlapUntil) }
-      : null,
+    webhooks: webhookViews(data, encryptor, seesSecrets),
+    ...secretsView(data.secrets, now),
     signature: signatureView(data.signature),
     types: data.types ?? null,
     filter: data.filter ?? null,

@@ -11,7 +11,7 @@ import { type ControlContext } from '../context';
 import { pointer, type Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { fieldError, requestFields, storedRequest } from './request';
-import { headerNames } from './signature';
+import { headerNames } from './stored-webhook';
 import { sampleMessage } from './test-send';
 
 /** Shows the request that a destination would get, and sends nothing. */

@@ -5,7 +5,7 @@ import { compileBody, compileHeader, type Template } from '../../../shared/cel/t
 import { type RequestSettings } from '../../../shared/model/request-settings';
 import { type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
-import { headerNames } from './signature';
+import { headerNames } from './stored-webhook';
 import { type FieldError, pointer } from '../http/problem';
 
 /** Validates the `request` of a destination, and converts it between its API form and its stored form. Pure. */

@@ -69,3 +69,15 @@ function rotateKeyPair(
   const encrypt = (text: string) => encryptor.encrypt(text, destination.id);
   return rotateEd25519(destination, fields.overlap, { now, encrypt });
 }
+
+/** Returns the API view of the shared secrets, which are never shown: whether there are any, and a running rotation. */
+export function secretsView(stored: Destination['secrets'], now: Date) {
+  const secrets = secretsNow(stored, now);
+  const time = (ms = 0) => new Date(ms).toISOString();
+  return {
+    hasSharedSecret: secrets !== undefined,
+    secretRotation: secrets?.previous
+      ? { overlapUntil: time(secrets.overlapUntil), switchAt: time(secrets.switchAt ?? secrets.overlapUntil) }
+      : null,
+  };
+}

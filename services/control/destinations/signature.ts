@@ -1,15 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { type SignatureFields } from '../../../shared/api/endpoint-auth';
 import { type Destination, type Encrypted } from '../../../shared/model/config';
-import {
-  authHeaderName,
-  type Ed25519KeyPair,
-  type Ed25519Keys,
-  type SignatureSettings,
-} from '../../../shared/model/endpoint-auth';
+import { type Ed25519KeyPair, type Ed25519Keys, type SignatureSettings } from '../../../shared/model/endpoint-auth';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type FieldError, pointer, Problem } from '../http/problem';
-import { isAuth } from './auth';
+import { headerNames } from './stored-webhook';
 
 /** The signatures of a destination, and its Ed25519 keys. */
 
@@ -134,12 +129,6 @@ export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): Fie
     errors.push({ pointer: at('header'), detail: 'is already a header of a webhook' });
   }
   return errors;
-}
-
-/** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
-export function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
-  const names = isObject(headers) ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
-  return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,5 +1,6 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { authHeaderName } from '../../../shared/model/endpoint-auth';
 
 /** A stored webhook with its decrypted URLs and private key; without them if a key was lost. */
 export interface StoredWebhook {
@@ -9,6 +10,26 @@ export interface StoredWebhook {
   tokenUrl: string | undefined;
   /** PEM */
   tlsKey: string | undefined;
+}
+
+/** An error at a field of a webhook. */
+export type WebhookError = [path: string[], detail: string];
+
+/** The authentication in a request, before its schema has validated it. */
+export interface RawAuth {
+  type: string;
+  [field: string]: unknown;
+}
+
+export function isAuth(value: unknown): value is RawAuth {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+/** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
+export function headerNames({ headers, auth }: { headers?: unknown; auth?: unknown }): (string | undefined)[] {
+  const isObject = typeof headers === 'object' && headers !== null && !Array.isArray(headers);
+  const names = isObject ? Object.keys(headers).map((name) => name.toLowerCase()) : [];
+  return isAuth(auth) ? [...names, authHeaderName(auth)] : names;
 }
 
 export function openWebhooks(destination: Destination, encryptor: Encryptor): StoredWebhook[] {
@@ -52,6 +73,22 @@ export function urlChange(
   return origin === undefined || origin === sealed.origin ? undefined : becauseOf('the origin of the URL changes');
 }
 
-export function becauseOf(cause: string): string {
+function becauseOf(cause: string): string {
   return `cannot be kept, because ${cause}. Send the value`;
+}
+
+/**
+ * Returns why a secret cannot be kept that may also go to the token endpoint: those of the authentication, and the
+ * private key of the client certificate.
+ */
+export function secretChange(
+  { url, auth }: { url?: string | undefined; auth?: unknown },
+  match: StoredWebhook,
+  around: ChangeContext,
+): string | undefined {
+  const { sealed } = match;
+  const tokenUrl = isAuth(auth) && auth.type === 'oauth2' ? auth.tokenUrl : undefined;
+  const stored = sealed.auth?.type === 'oauth2' ? sealed.auth.tokenOrigin : undefined;
+  const change = originOf(tokenUrl) === stored ? undefined : becauseOf('the origin of tokenUrl changes');
+  return urlChange({ url }, match, around) ?? change;
 }

@@ -3,8 +3,13 @@ import { createSecureContext } from 'node:tls';
 import { isKeepValue, type TlsFields } from '../../../shared/api/endpoint-auth';
 import { type Encrypted } from '../../../shared/model/config';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
-import { secretChange, type WebhookError } from './auth';
-import { type ChangeContext, NOTHING_TO_KEEP, type StoredWebhook } from './stored-webhook';
+import {
+  type ChangeContext,
+  NOTHING_TO_KEEP,
+  secretChange,
+  type StoredWebhook,
+  type WebhookError,
+} from './stored-webhook';
 
 /** The client certificate of a URL and its authorities: checked when they are set, so that no request fails by them. */
 

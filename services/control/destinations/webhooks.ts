@@ -2,11 +2,19 @@ import { z } from 'zod';
 import { isKeepValue } from '../../../shared/api/endpoint-auth';
 import { type WebhookFields } from '../../../shared/api/webhooks';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
 import { type FieldError, pointer } from '../http/problem';
-import { authErrors, sealAuth, type WebhookError } from './auth';
-import { type ChangeContext, NOTHING_TO_KEEP, type StoredWebhook, urlChange } from './stored-webhook';
-import { sealTls, tlsErrors } from './tls';
+import { authErrors, authView, sealAuth } from './auth';
+import {
+  type ChangeContext,
+  NOTHING_TO_KEEP,
+  openWebhooks,
+  originOf,
+  type StoredWebhook,
+  urlChange,
+  type WebhookError,
+} from './stored-webhook';
+import { sealTls, tlsErrors, tlsView } from './tls';
 
 /**
  * Matches the webhooks in a request with the stored ones, and decides which stored values they may keep.
@@ -132,4 +140,15 @@ function storedHeader({ sealed }: StoredWebhook, header: string): Encrypted | un
 
 function normal(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
+}
+
+/** Returns the API view: header values and secrets read as kept, and URLs are whole only for administrators. */
+export function webhookViews(destination: Destination, encryptor: Encryptor, seesSecrets: boolean) {
+  return openWebhooks(destination, encryptor).map(({ sealed, url, tokenUrl }) => ({
+    id: sealed.id,
+    url: seesSecrets ? (url ?? null) : sealed.origin,
+    headers: Object.fromEntries(Object.keys(sealed.headers).map((header) => [header, { keep: true as const }])),
+    auth: authView(sealed.auth, (seesSecrets ? tokenUrl : originOf(tokenUrl)) ?? null),
+    tls: tlsView(sealed.tls),
+  }));
 }
