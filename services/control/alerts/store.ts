@@ -1,7 +1,6 @@
 import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type Notice } from './notice';
-import { databaseJson } from '../history/row-codec';
-import { type Database, type Queries, type Row } from '../history/database';
+import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 
 /** Stores the evidence and the decisions of alerts. */
 

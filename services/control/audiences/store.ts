@@ -1,5 +1,4 @@
-import { databaseJson } from '../history/row-codec';
-import { type Database } from '../history/database';
+import { databaseJson, type Database } from '../history/database';
 
 /** Stores the syncs of audiences and computed traits: every step for a day, then one row for each hour. */
 

@@ -9,8 +9,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
 import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';
-import { type Database } from '../history/database';
-import { databaseJson } from '../history/row-codec';
+import { databaseJson, type Database } from '../history/database';
 import { Problem } from '../http/problem';
 import { type AuditNote, type Change } from './model';
 

@@ -1,5 +1,4 @@
-import { type Database } from '../history/database';
-import { databaseJson } from '../history/row-codec';
+import { databaseJson, type Database } from '../history/database';
 
 /** Stores the keys that sign sessions, ended sessions, and last uses of tokens in control's database. */
 

@@ -1,6 +1,5 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { type Database, type Queries, type Row } from '../history/database';
-import { databaseJson } from '../history/row-codec';
+import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { storedIds } from '../history/delivery-row';
 
 /** Stores deletions of users, removes their rows from the history, and keeps out their events in `attempts`. */

@@ -2,7 +2,8 @@ import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
 import { type Health } from '../alerts/health';
 import { percentile } from '../history/minute-counts';
-import { type CircuitRow, type SeriesCount } from '../history/queries';
+import { type CircuitRow } from '../history/circuits';
+import { type SeriesCount } from '../history/queries';
 import { seriesOf, totals } from '../overview/model';
 
 /** Judges the health of one destination from counts. Pure. */

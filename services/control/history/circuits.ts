@@ -1,6 +1,5 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { type Queries } from './database';
-import { databaseJson } from './row-codec';
+import { databaseJson, type Queries } from './database';
 
 /** Stores the last change of each URL's circuit. Each delivery process has its own circuit; the newest change counts. */
 export async function turnCircuits({ query }: Queries, events: readonly CircuitEvent[]): Promise<void> {
@@ -47,5 +46,22 @@ export async function closeAnswered({ query }: Queries, events: readonly Deliver
      from jsonb_to_recordset($1::jsonb) as given(destination text, url text, at bigint)
      where c.destination = given.destination and c.url = given.url and c.state = 'open' and c.at < given.at`,
     [databaseJson([...answered.values()])],
+  );
+}
+
+export interface CircuitRow {
+  destination: string;
+  url: string;
+  origin: string;
+  state: 'open' | 'closed';
+  why: string;
+  at: number;
+  /** version of the destination; null: unknown */
+  version: number | null;
+}
+
+export function openCircuits({ query }: Queries): Promise<CircuitRow[]> {
+  return query<CircuitRow & Record<string, unknown>>(
+    `select destination, url, origin, state, why, at, version from waypost.circuits where state = 'open'`,
   );
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../../../shared/service/errors';
-import { Problem } from '../http/problem';
 
 /**
  * The interface of the history to PostgreSQL, on a server (postgres.ts) or embedded (pglite.ts). Whole numbers are
@@ -59,11 +58,21 @@ export function faultOf(error: unknown, database: Pick<Database, 'broken'> | und
 
 /** Returns whether the database failed to answer. The API then refuses the query as `unavailable`. */
 export function isAway(error: unknown, database: Pick<Database, 'broken'>): boolean {
-  if (error instanceof Problem || error instanceof AppError || error instanceof TypeError) return false;
+  if (error instanceof AppError || error instanceof TypeError) return false;
   return database.broken !== undefined || /^(08|53|57|58|XX|$)/.test(sqlState(error));
 }
 
 function sqlState(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : '';
+}
+
+/**
+ * Serializes JSON for PostgreSQL. Its texts cannot contain U+0000 or half a surrogate pair, but a user id or a response
+ * may. Both become U+FFFD.
+ */
+export function databaseJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  // JSON always escapes NUL. After an odd number of backslashes, `\u` would be text and not an escape.
+  return text.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\\ufffd');
 }

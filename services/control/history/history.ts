@@ -91,7 +91,7 @@ export class History {
     try {
       return await work(database);
     } catch (error) {
-      if (!isAway(error, database)) throw error;
+      if (error instanceof Problem || !isAway(error, database)) throw error;
       this.options.log.warn({ reason: messageOf(error) }, 'history.unavailable');
       this.#reopenIfBroken(database);
       throw unavailable('it does not answer');

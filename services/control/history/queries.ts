@@ -1,5 +1,5 @@
-import { COLUMNS, databaseJson, fromColumns } from './row-codec';
-import { type Database, type Param, type Queries } from './database';
+import { COLUMNS, fromColumns } from './row-codec';
+import { databaseJson, type Database, type Param, type Queries } from './database';
 import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
@@ -147,21 +147,4 @@ export async function lastAttemptMinute({ query }: Database, destination: string
     [destination],
   );
   return row?.last ?? null;
-}
-
-export interface CircuitRow {
-  destination: string;
-  url: string;
-  origin: string;
-  state: 'open' | 'closed';
-  why: string;
-  at: number;
-  /** version of the destination; null: unknown */
-  version: number | null;
-}
-
-export function openCircuits(database: Database): Promise<CircuitRow[]> {
-  return database.query<CircuitRow & Record<string, unknown>>(
-    `select destination, url, origin, state, why, at, version from waypost.circuits where state = 'open'`,
-  );
 }

@@ -1,6 +1,6 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, databaseJson, fromColumns, toColumns, toCopy } from './row-codec';
-import { type Database, type Queries, type Transaction } from './database';
+import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy } from './row-codec';
+import { databaseJson, type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { indexing, spareStatistics, newPart, type TablePartition, partOf } from './table-partitions';
 import { type MinuteCount, countsOf, sumCounts } from './minute-counts';

@@ -135,13 +135,3 @@ export function fromColumns(columns: Row): DeliveryRow {
     tries: JSON.parse(row.tries) as Try[],
   };
 }
-
-/**
- * Serializes JSON for PostgreSQL. Its texts cannot contain U+0000 or half a surrogate pair, but a user id or a response
- * may. Both become U+FFFD.
- */
-export function databaseJson(value: unknown): string {
-  const text = JSON.stringify(value);
-  // JSON always escapes NUL. After an odd number of backslashes, `\u` would be text and not an escape.
-  return text.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\\ufffd');
-}

@@ -1,6 +1,7 @@
 import { type Destination } from '../../../shared/model/config';
 import { percentile } from '../history/minute-counts';
-import { type CircuitRow, type DestinationCount, type SeriesCount } from '../history/queries';
+import { type CircuitRow } from '../history/circuits';
+import { type DestinationCount, type SeriesCount } from '../history/queries';
 
 /** Computes the state of each destination from counts. Pure. */
 

@@ -1,6 +1,6 @@
 import { type ControlContext } from '../context';
 import { readVersions, type Versions, versionKey } from '../destinations/versions';
-import { type CircuitRow, openCircuits } from '../history/queries';
+import { type CircuitRow, openCircuits } from '../history/circuits';
 
 /**
  * Finds the open circuits of URLs that are still called. A circuit is stored by the id of its webhook, which stays the

@@ -1,6 +1,5 @@
 import { type Job } from './job';
-import { databaseJson } from '../history/row-codec';
-import { type Database, type Row } from '../history/database';
+import { databaseJson, type Database, type Row } from '../history/database';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';

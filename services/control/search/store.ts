@@ -1,6 +1,5 @@
 import { type Range } from '../../../shared/kafka/port';
-import { type Database, type Queries } from '../history/database';
-import { databaseJson } from '../history/row-codec';
+import { databaseJson, type Database, type Queries } from '../history/database';
 import { type PackedChunk } from './chunk';
 
 /** Stores the chunks of searchable texts, and how far the topic is in them. */

@@ -1,5 +1,4 @@
-import { type Database, type Queries } from '../history/database';
-import { databaseJson } from '../history/row-codec';
+import { databaseJson, type Database, type Queries } from '../history/database';
 
 /** Stores the track events of each source by name, and the position up to which `messages` was counted. */
 

@@ -1,6 +1,7 @@
-import { databaseJson, fromColumns, toColumns, toCopy } from '../../../../services/control/history/row-codec';
+import { fromColumns, toColumns, toCopy } from '../../../../services/control/history/row-codec';
 import { applyEvent } from '../../../../services/control/history/delivery-row';
 import { anAttempt } from '../../../support/events';
+import { databaseJson } from '../../../../services/control/history/database';
 
 it('a row survives encoding and decoding', () => {
   const row = applyEvent(undefined, anAttempt());
