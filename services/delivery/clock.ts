@@ -123,3 +123,6 @@ export class StallClock {
     this.#judged = { atMs, busyMs };
   }
 }
+
+/** The stall clock as a request needs it. */
+export type RequestClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;

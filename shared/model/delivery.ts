@@ -179,14 +179,8 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     hop: count('hop'),
     replay: count('replay'),
   };
-  if (!(
-    isTime(numbers.acceptedAt) &&
-    isTime(numbers.expiresAt) &&
-    isTime(Number(text('not-before') ?? 1)) &&
-    numbers.attempt >= 0 &&
-    numbers.hop >= 0 &&
-    numbers.replay >= 0
-  )) {
+  const haveTimes = isTime(numbers.acceptedAt) && isTime(numbers.expiresAt) && isTime(Number(text('not-before') ?? 1));
+  if (!haveTimes || !(numbers.attempt >= 0 && numbers.hop >= 0 && numbers.replay >= 0)) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
   const delivery: Delivery = {

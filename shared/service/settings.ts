@@ -232,16 +232,12 @@ export function awsRegion(settings: Pick<Settings, 'KAFKA_BROKERS' | 'AWS_REGION
 
 function suggestion(name: string): string {
   const words = new Set(name.split('_'));
-  let best: string | undefined;
-  // Requires the prefix and one more word in common; among several prefers the longest common start: WAYPOST_RETRY_DELAY lacks one letter.
-  let bestLikeness: readonly [number, number] = [1, 0];
-  for (const candidate of Object.keys(table)) {
-    const shared = candidate.split('_').filter((word) => words.has(word)).length;
-    const likeness = [shared, commonStart(candidate, name)] as const;
-    if (shared < 2 || likeness[0] < bestLikeness[0]) continue;
-    if (likeness[0] > bestLikeness[0] || likeness[1] > bestLikeness[1]) [best, bestLikeness] = [candidate, likeness];
-  }
-  return best ? ` (did you mean ${best}?)` : '';
+  // The prefix and one more word must be the same. Among several, the longest common start decides: WAYPOST_RETRY_DELAY lacks one letter.
+  const [best] = Object.keys(table)
+    .map((setting) => ({ setting, shared: setting.split('_').filter((word) => words.has(word)).length }))
+    .filter(({ shared }) => shared >= 2)
+    .sort((a, b) => b.shared - a.shared || commonStart(b.setting, name) - commonStart(a.setting, name));
+  return best ? ` (did you mean ${best.setting}?)` : '';
 }
 
 /** Returns the length of the common start of two texts. */

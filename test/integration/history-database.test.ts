@@ -23,6 +23,7 @@ import {
 } from '../../services/control/alerts/store';
 import { COLUMNS, toCopy } from '../../services/control/history/row-codec';
 import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/auth/store';
+import { openCircuits } from '../../services/control/history/circuits';
 import { type Database } from '../../services/control/history/database';
 import { applyEvent } from '../../services/control/history/delivery-row';
 import { type AuditFilter, auditId, type AuditRow, listAudit, recordAudit } from '../../services/control/audit/store';
@@ -50,7 +51,6 @@ import {
   type Filter,
   getDelivery,
   listDeliveries,
-  openCircuits,
   openDeliveries,
 } from '../../services/control/history/queries';
 import { type Admit, readParts, recordEvents } from '../../services/control/history/record-events';

@@ -1,34 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../shared/service/repo-root';
-import { lengths, layersOf, type ImportGraph, quantile } from './measure';
+import { importGraph, layersOf, lengths, quantile } from './measure';
 
 /** `npm run structure`: prints number and length of files, length of functions, uses of `any`, and import layers of services and shared. */
 
-interface Cruised {
-  modules: { source: string; dependencies: { resolved: string; dependencyTypes: string[] }[] }[];
-}
-
-/** Import graph of the folders, without type-only imports, which the compiler removes. */
-function importGraph(): ImportGraph {
-  const cli = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
-  const args = [cli, 'services', 'shared', '--config', '.dependency-cruiser.cjs', '--output-type', 'json'];
-  const json = execFileSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 });
-  const { modules } = JSON.parse(json) as Cruised;
-  return new Map(
-    modules
-      .filter(({ source }) => /^(services|shared)\//.test(source))
-      .map(({ source, dependencies }) => [
-        source,
-        dependencies
-          .filter(({ dependencyTypes: types }) => !types.includes('type-only'))
-          .map(({ resolved }) => resolved),
-      ]),
-  );
-}
-
-const graph = importGraph();
+const graph = importGraph('services', 'shared');
 const files = [...graph.keys()];
 const folders = [...new Set(files.map((file) => file.split('/').slice(0, 2).join('/')))].sort();
 

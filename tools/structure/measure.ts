@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import ts from 'typescript';
+import { ROOT } from '../../shared/service/repo-root';
 
-/** Lengths of files and functions, and layers of imports. Pure. */
+/** Lengths of files and functions, and layers of imports. Pure, except for `importGraph`. */
 
 /** The files that each file imports. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
@@ -54,4 +57,31 @@ export function layersOf(graph: ImportGraph, files: readonly string[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
+
+/** Reads the import graph of the TypeScript files below some folders, by paths from the repository's root. */
+export function importGraph(...folders: string[]): ImportGraph {
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => posix.join(folder, name)),
+  );
+  return new Map(files.map((file) => [file, importsOf(file, readFileSync(join(ROOT, file), 'utf8'))]));
+}
+
+/** Returns the files that a file imports by a relative path, without imports of types, which the compiler removes. */
+export function importsOf(file: string, text: string): string[] {
+  return ts.createSourceFile(file, text, ts.ScriptTarget.Latest).statements.flatMap((statement) => {
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
+    const { moduleSpecifier: from } = statement;
+    if (!from || !ts.isStringLiteral(from) || !from.text.startsWith('.') || isTypeOnly(statement)) return [];
+    return [`${posix.join(posix.dirname(file), from.text)}.ts`];
+  });
+}
+
+function isTypeOnly(statement: ts.ImportDeclaration | ts.ExportDeclaration): boolean {
+  if (ts.isExportDeclaration(statement)) return statement.isTypeOnly;
+  const names = statement.importClause?.namedBindings;
+  if (statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  return names !== undefined && ts.isNamedImports(names) && names.elements.every(({ isTypeOnly: only }) => only);
 }

@@ -1,9 +1,7 @@
 import { AppError } from '../../../shared/service/errors';
 import { type Database } from './database';
 
-function dropped(columns: string): string {
-  return `drop index waypost.deliveries_${columns}_idx`;
-}
+const dropped = (columns: string) => `drop index waypost.deliveries_${columns}_idx`;
 
 /** Migrations of the tables. Each list is one step, which runs once and is never edited afterwards. */
 const STEPS: readonly (readonly string[])[] = [
@@ -83,8 +81,7 @@ const STEPS: readonly (readonly string[])[] = [
     'create index on waypost.audit (at, entry, version)',
   ],
   [
-    // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index
-    // alone.
+    // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by it alone.
     `create index on waypost.deliveries (destination, status, accepted_at) include (test) where status <> 'delivered'`,
   ],
   [

@@ -1,8 +1,9 @@
 import { Chain } from '../../../shared/service/chain';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/service/async';
+import { type RequestClock } from '../clock';
 import { Connections } from './connections';
-import { Exchange, type ExchangeClock, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
+import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
 import { createConnector, type AddressGuard } from './guarded-connector';
 import { type NameResolver } from './resolver';
 
@@ -22,7 +23,7 @@ export interface SenderOptions {
   guard: AddressGuard;
   names: NameResolver;
   /** stopped by the caller, after `close` */
-  clock: ExchangeClock;
+  clock: RequestClock;
   /** default: all ports are allowed */
   isPortAllowed?: (port: number) => boolean;
   /** the proxies resolve the names of endpoints */

@@ -4,7 +4,7 @@ import { type Dispatcher } from 'undici';
 import { type Phase, type Phases, type UrlError } from '../../../shared/model/attempt-events';
 import { type Method } from '../../../shared/model/request-settings';
 import { type Link } from '../../../shared/service/chain';
-import { type StallClock } from '../clock';
+import { type RequestClock } from '../clock';
 import { type Connection } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
 import { type Waiting } from './guarded-connector';
@@ -71,8 +71,6 @@ export type SendResult = (
 const TOO_LATE = new Error('the deadline has passed');
 const TOO_LONG = new Error('the response is longer than the part that is kept');
 
-export type ExchangeClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
-
 /** The sender of all exchanges. */
 export interface ExchangeOwner {
   take(exchange: Exchange): Connection;
@@ -113,7 +111,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   constructor(
     readonly request: SendRequest,
     private readonly owner: ExchangeOwner,
-    private readonly clock: ExchangeClock,
+    private readonly clock: RequestClock,
     readonly done: (result: SendResult) => void,
   ) {
     this.begunAt = clock.deadlineNow(this.startedAt);
