@@ -49,6 +49,10 @@ const deliveryFilter = z.strictObject({
   }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
+  endedSince: timeParameter.optional().meta({
+    description: 'Delivered, given up or cancelled at this time or later. With a status, the list stays fast',
+  }),
+  endedUntil: timeParameter.optional().meta({ description: 'Delivered, given up or cancelled before this time' }),
 });
 
 const urlError = z.object({ code: z.string(), phase: z.string().optional(), message: z.string() });

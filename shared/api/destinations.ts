@@ -6,7 +6,7 @@ import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
 import { changed, count, list, name, pageParameters, patchOf, switchOffAfter, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
-import { totals } from './overview';
+import { destinationState, lastError, successRate, totals } from './overview';
 import { previewBody, renderedRequest, requestBody, requestView } from './request';
 import { MAX_WEBHOOKS, rotated, rotateSecretBody, sharedSecret, webhookBody, webhookFields } from './webhooks';
 
@@ -109,18 +109,16 @@ const publicKeys = z.strictObject({
 });
 
 const health = z.strictObject({
-  state: z.enum(['healthy', 'degraded', 'failing', 'paused', 'off', 'idle']).meta({
+  state: destinationState.meta({
     description: 'From the attempts of the last 15 minutes, or since then if there are none',
   }),
   stateSince: time,
   since: time,
   stepSeconds: z.int(),
-  successRate: z.number().min(0).max(1).nullable().meta({ description: 'Share of attempts; null without any' }),
+  successRate,
   perSecond: z.number().meta({ description: 'Deliveries that were delivered, on average' }),
   latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }),
-  lastError: z
-    .strictObject({ at: time, code: z.string().nullable(), status: z.int().nullable(), message: z.string() })
-    .nullable(),
+  lastError,
   waiting: count.meta({ description: 'Deliveries that are waiting, retrying or held' }),
   oldestWaitingAt: time.nullable().meta({ description: 'When the oldest of these was accepted' }),
   series: z.array(z.strictObject({ at: time, ...totals })),
@@ -184,7 +182,10 @@ export const DESTINATION_OPERATIONS = {
   'GET /destinations/{id}/health': {
     summary: 'Get the health of a destination: its state, success rate, latency and what waits',
     ok: [200, 'DestinationHealth'],
-    query: z.strictObject({ since: timeParameter.optional().meta({ description: 'Default: 24 hours ago' }) }),
+    query: z.strictObject({
+      since: timeParameter.optional().meta({ description: 'Default: 24 hours ago' }),
+      until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
+    }),
   },
   'POST /destinations/preview': {
     summary: 'Render the request of a destination for an event or a message, and send nothing',

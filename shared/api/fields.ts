@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../model/time';
+import { MOST_COUNTED } from './operation';
 
 /** Fields and parameters that several resources share. */
 
@@ -49,9 +50,22 @@ export const count = z.int().min(0);
 /** Fields of every entry of the configuration. */
 export const changed = { version: z.int(), createdAt: time, updatedAt: time };
 
+/** The number of all items of a list. */
+const total = z.strictObject({
+  count,
+  exact: z.boolean().meta({ description: `false: there are more, for example more than ${MOST_COUNTED}` }),
+});
+export type Total = z.output<typeof total>;
+
 /** A page of a list in a response. */
 export const list = <T extends z.ZodType>(item: T) =>
-  z.strictObject({ data: z.array(item), next: z.string().nullable() });
+  z.strictObject({
+    data: z.array(item),
+    next: z.string().nullable(),
+    total: total
+      .optional()
+      .meta({ description: 'With `total=true`: all that match. Absent if the list is not counted' }),
+  });
 
 type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
 
@@ -78,6 +92,12 @@ export const timeParameter = z
   })
   .meta({ format: 'date-time' });
 
+/** A query parameter that is true or false. */
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean' });
+
 const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 50;
 
@@ -97,4 +117,5 @@ export const pageParameters = z.strictObject({
   // Clients pass a number. On the wire it is text, as every query parameter.
   limit: limitText as unknown as z.ZodDefault<z.ZodNumber>,
   after: z.string().optional().meta({ description: 'The `next` of the previous page' }),
+  total: flag.optional().meta({ description: 'true: count all that match, if the list can be counted' }),
 });

@@ -30,6 +30,9 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
+/** The most items of a list that are counted: more would cost more than a page of it. */
+export const MOST_COUNTED = 10_000;
+
 /** An operation that changes no entry of `config`, for the audit trail. */
 export interface Act {
   kind: (typeof ACT_KINDS)[number] | 'destination';

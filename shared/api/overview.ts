@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { count, time, timeParameter } from './fields';
+import { count, flag, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 
 /** The overview, and what clients need to know about the installation: queries, responses and operations. */
 
 const overviewQuery = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
-  destination: z.string().optional().meta({ description: 'Limit the series to this destination' }),
+  until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
+  destination: z.string().optional().meta({ description: 'Limit the series and the totals to this destination' }),
+  trend: flag.optional().meta({ description: 'true: add the trend of each destination' }),
 });
 
 /** Counts of a span, or of a step of it. */
@@ -19,15 +21,36 @@ export const totals = {
   failedAttempts: count,
   latencyMs: z.strictObject({ p50: z.number().nullable(), p95: z.number().nullable() }),
 };
+
+/** The state of a destination, in one word. */
+export const destinationState = z.enum(['healthy', 'degraded', 'failing', 'paused', 'off', 'idle']);
+export const successRate = z.number().min(0).max(1).nullable().meta({
+  description: 'Share of attempts; null without any',
+});
+export const lastError = z
+  .strictObject({ at: time, code: z.string().nullable(), status: z.int().nullable(), message: z.string() })
+  .nullable();
+
 const overview = z.strictObject({
   since: time,
   stepSeconds: z.int(),
+  totals: z.strictObject(totals).meta({ description: 'The sum of the series, and the latency over its whole time' }),
   data: z.array(
     z.strictObject({
       destination: z.string(),
       name: z.string(),
       enabled: z.boolean(),
       paused: z.boolean(),
+      state: destinationState.meta({
+        description: 'Now: from the attempts of the last 15 minutes, or of the span if there are none',
+      }),
+      successRate,
+      lastError: lastError.meta({ description: 'The last failure, if nothing was delivered since' }),
+      oldestWaitingAt: time.nullable().meta({ description: 'When the oldest open delivery was accepted' }),
+      trend: z
+        .strictObject({ stepSeconds: z.int(), delivered: z.array(count), failedAttempts: z.array(count) })
+        .optional()
+        .meta({ description: 'With `trend=true`: at most 25 steps from `since` on' }),
       ...totals,
       waiting: count,
       retrying: count,
@@ -81,7 +104,7 @@ export const OVERVIEW_OPERATIONS = {
   'GET /overview/calls': {
     summary: 'Get a time series of accepted and rejected calls',
     ok: [200, 'Calls'],
-    query: overviewQuery.pick({ since: true }),
+    query: overviewQuery.pick({ since: true, until: true }),
   },
   'GET /about': { summary: 'Get the address that clients send to', ok: [200, 'About'] },
 } as const satisfies OperationsOf<'overview' | 'about'>;

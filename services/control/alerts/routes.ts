@@ -12,7 +12,7 @@ import { Problem } from '../http/problem';
 import { channelsOf } from './channels';
 import { alertDelivery, hasAddress, sampleNotice, type Notice, noticeView } from './notice';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
-import { acknowledge, getNotice, listNotices } from './store';
+import { acknowledge, countNotices, getNotice, listNotices } from './store';
 
 /** /api/v1/alerts: the settings always exist, with defaults until somebody changes them. */
 export function alertHandlers(deps: ControlContext): HandlersOf<'alerts'> {
@@ -74,11 +74,12 @@ async function change(
 /** /api/v1/notices */
 export function noticeHandlers({ history, now }: ControlContext): HandlersOf<'notices'> {
   return {
-    'GET /notices': ({ query: { limit, after, ...filter } }) =>
+    'GET /notices': ({ query: { limit, after, total, ...filter } }) =>
       readPage(
-        { limit, after },
+        { limit, after, total },
         {
           read: (page) => history.ask((database) => listNotices(database, filter, page)),
+          count: () => history.ask((database) => countNotices(database, filter)),
           cursorOf: ({ at, id }) => ({ at, id }),
           view: shown,
         },

@@ -4,14 +4,14 @@ import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { readVersions } from '../destinations/versions';
 import { versionsOf, withAddresses } from './addresses';
-import { auditId, listAudit } from './store';
+import { auditId, countAudit, listAudit } from './store';
 
 /** /api/v1/audit */
 export function auditHandlers({ history, encryptor }: ControlContext): HandlersOf<'audit'> {
   return {
-    'GET /audit': ({ query: { limit, after, ...filter } }) =>
+    'GET /audit': ({ query: { limit, after, total, ...filter } }) =>
       readPage(
-        { limit, after },
+        { limit, after, total },
         {
           read: (page) =>
             history.ask(async (database) => {
@@ -19,6 +19,7 @@ export function auditHandlers({ history, encryptor }: ControlContext): HandlersO
               const versions = await readVersions(database, versionsOf(rows));
               return rows.map((row) => withAddresses(row, versions, encryptor));
             }),
+          count: () => history.ask((database) => countAudit(database, filter)),
           cursorOf: (row) => ({ at: row.at, id: auditId(row) }),
           view: ({ at, version, ...row }) => ({
             at: new Date(at).toISOString(),

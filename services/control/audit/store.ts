@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type Response } from 'express';
-import { type AuditKind } from '../../../shared/api/operation';
-import { type Act } from '../../../shared/api/operation';
+import { type Total } from '../../../shared/api/fields';
+import { type Act, type AuditKind } from '../../../shared/api/operation';
 import { NOTE_HEADER } from '../../../shared/config/writer';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
@@ -10,6 +10,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
 import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';
 import { databaseJson, type Database } from '../history/database';
+import { countUpTo } from '../history/total';
 import { Problem } from '../http/problem';
 import { type AuditNote, type Change } from './model';
 
@@ -90,16 +91,29 @@ export async function listAudit(
 ): Promise<AuditRow[]> {
   const rows = await database.query<Stored>(
     `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes from waypost.audit
-     where ($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)
+     where ${FITS}
        and ($4::bigint is null or (at, entry, version) < ($4::bigint, $5::text, $6::int))
      order by at desc, entry desc, version desc limit $7::int`,
-    [filter.kind ?? null, filter.entry ?? null, filter.by ?? null, ...positionOf(page.after), page.limit],
+    [...fitting(filter), ...positionOf(page.after), page.limit],
   );
   return rows.map(({ by_id: id, by_name, by_role: role, changes, ...row }) => ({
     ...row,
     by: { id, name: by_name, role },
     changes: JSON.parse(changes) as Change[],
   }));
+}
+
+/** Counts the rows that a list finds, up to a limit. */
+export function countAudit(database: Database, filter: AuditFilter): Promise<Total> {
+  return countUpTo(database, `select 1 from waypost.audit where ${FITS}`, fitting(filter));
+}
+
+/** The condition of a filter, with the parameters that `fitting` returns. */
+const FITS =
+  '($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)';
+
+function fitting({ kind, entry, by }: AuditFilter) {
+  return [kind ?? null, entry ?? null, by ?? null];
 }
 
 /** Returns when a field of an entry was last set; null: unknown. */

@@ -3,13 +3,13 @@ import { cutEventName } from '../../../shared/model/message';
 import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
-import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
+import { lastReplay, lastResponse, settledStatus, type Try } from '../history/tries';
 import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
 
 export function filterOf(query: Query<'GET /deliveries'>): Filter {
-  const { limit: _limit, after: _after, q: _q, event, ...filter } = query;
+  const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
   return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
 }
 
@@ -24,7 +24,7 @@ export interface Present {
 
 /** Returns the view in a list, without bodies, which may be megabytes. */
 export function deliveryView(row: DeliveryRow, present: Present) {
-  const last = lastOf(row);
+  const last = lastResponse(row.tries);
   return {
     id: row.id,
     messageId: row.message,

@@ -6,7 +6,7 @@ import { type ControlContext } from '../context';
 import { fieldError } from '../destinations/request';
 import { readVersions, versionKey } from '../destinations/versions';
 import { type DeliveryRow } from '../history/delivery-row';
-import { getDelivery, listDeliveries } from '../history/queries';
+import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
 import { lastReplay } from '../history/tries';
 import { type HandlersOf } from '../http/mount';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
@@ -36,6 +36,7 @@ function list(deps: ControlContext, query: ListQuery) {
       const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
       return deps.history.ask((database) => listDeliveries(database, filterOf(query), { limit, after }));
     },
+    count: () => deps.history.ask((database) => countDeliveries(database, filterOf(query))),
     cursorOf: ({ acceptedAt, id }) => ({ at: acceptedAt, id }),
     view: (row) => deliveryView(row, presentOf(deps)),
   });

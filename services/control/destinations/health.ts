@@ -4,7 +4,7 @@ import { type Health } from '../alerts/health';
 import { percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
 import { type SeriesCount } from '../history/queries';
-import { seriesOf, totals } from '../overview/model';
+import { seriesOf, type Span, totals } from '../overview/model';
 
 /** Judges the health of one destination from counts. Pure. */
 
@@ -20,7 +20,7 @@ const FAILING_BELOW = 0.5;
 
 export interface Observed {
   destination: Destination;
-  span: { sinceMs: number; stepMs: number };
+  span: Span;
   /** counts in steps of the span */
   steps: readonly SeriesCount[];
   /** counts since `RECENT_MS` ago */
@@ -42,9 +42,9 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export function healthOf(observed: Observed): DestinationHealth {
   const { span, steps, open, known, nowMs, destination } = observed;
   const whole = totals(steps);
-  const state = stateOf(observed);
+  const state = stateOf({ ...observed, whole, recent: totals(observed.recent), open: open.count });
   const begunAt = Math.max(span.sinceMs, Date.parse(destination.createdAt));
-  const seconds = Math.max(1, (nowMs - begunAt) / 1_000);
+  const seconds = Math.max(1, (span.untilMs - begunAt) / 1_000);
   return {
     state,
     stateSince: iso(Math.min(nowMs, stateSince(observed, state))),
@@ -60,24 +60,44 @@ export function healthOf(observed: Observed): DestinationHealth {
   };
 }
 
-function lastErrorOf(known: Health | undefined): DestinationHealth['lastError'] {
+export function lastErrorOf(known: Health | undefined): DestinationHealth['lastError'] {
   if (!known?.error) return null;
   const { at, text, code, status } = known.error;
   return { at: iso(at), code: code ?? null, status: status ?? null, message: text };
 }
 
-function stateOf({ destination, steps, recent, open, circuits, known }: Observed): State {
-  if (!destination.enabled) return 'off';
-  if (destination.paused) return 'paused';
-  const [now, whole] = [totals(recent), totals(steps)];
-  const isDown = circuits.length > 0 && circuits.length >= destination.webhooks.length;
-  if (now.attempts + whole.attempts + open.count === 0 && !isDown) return 'idle';
-  if (isDown || known?.failing) return 'failing';
-  const judged = judge(now.attempts > 0 ? now : whole);
-  return judged === 'healthy' && circuits.length > 0 ? 'degraded' : judged;
+type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'partlyDelivered'>;
+
+/** The present of a destination, as far as its state depends on it. */
+interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
+  /** counts of the span */
+  whole: Counts;
+  /** counts since `RECENT_MS` ago */
+  recent: Counts;
+  /** number of open deliveries */
+  open: number;
 }
 
-type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'partlyDelivered' | 'dead'>;
+/**
+ * Returns the state in one word: the first whose condition holds.
+ *
+ * - off, paused: as it is set
+ * - failing: the circuits of all its URLs are open
+ * - idle: it has no attempt in the span, and nothing waits
+ * - failing: by the rule of the alerts, or fewer than half of its recent attempts succeeded. If none is recent, those of
+ *   the span count
+ * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, or the circuit of one URL is open
+ * - healthy: otherwise
+ */
+export function stateOf({ destination, whole, recent, open, circuits, known }: Present): State {
+  if (!destination.enabled) return 'off';
+  if (destination.paused) return 'paused';
+  if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
+  if (recent.attempts + whole.attempts + open === 0) return 'idle';
+  if (known?.failing) return 'failing';
+  const judged = judge(recent.attempts > 0 ? recent : whole);
+  return judged === 'healthy' && circuits.length > 0 ? 'degraded' : judged;
+}
 
 function judge(counts: Counts): Judged {
   const rate = rateOf(counts) ?? 1;
@@ -85,7 +105,7 @@ function judge(counts: Counts): Judged {
   return rate < DEGRADED_BELOW || counts.partlyDelivered > 0 ? 'degraded' : 'healthy';
 }
 
-function rateOf({ attempts, failedAttempts }: Pick<Counts, 'attempts' | 'failedAttempts'>): number | null {
+export function rateOf({ attempts, failedAttempts }: Pick<Counts, 'attempts' | 'failedAttempts'>): number | null {
   return attempts === 0 ? null : Math.max(0, 1 - failedAttempts / attempts);
 }
 

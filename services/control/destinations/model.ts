@@ -113,7 +113,7 @@ function optionErrors(
   { tiersMs }: Making,
 ): FieldError[] {
   const errors = [...headerClashes(body, webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
-  return [...errors, ...batchErrors(body, webhooks)];
+  return [...errors, ...batchErrors(body)];
 }
 
 function webhooksIn(body: Json): JsonObject[] {

@@ -1,21 +1,26 @@
+import { type Query } from '../../../shared/api/operations';
 import { healthOfOne } from '../alerts/store';
 import { lastSetAt } from '../audit/store';
 import { type ControlContext } from '../context';
 import { type Database } from '../history/database';
 import { countsInSteps, lastAttemptMinute, openOf } from '../history/queries';
-import { spanOf } from '../overview/model';
+import { endOf, spanOf } from '../overview/model';
 import { currentCircuits } from '../overview/open-circuits';
 import { healthOf, RECENT_MS } from './health';
 
 /** Reads the health of a destination from the history. @throws Problem `not_found`, `unavailable` */
-export async function showHealth(deps: ControlContext, id: string, since: number | undefined) {
+export async function showHealth(
+  deps: ControlContext,
+  id: string,
+  { since, until }: Query<'GET /destinations/{id}/health'>,
+) {
   const destination = deps.entries.get('destination', id).data;
   const nowMs = deps.now().getTime();
-  const span = spanOf(since, nowMs);
+  const span = spanOf(since, endOf(until, nowMs));
   const read = (database: Database) =>
     Promise.all([
       countsInSteps(database, { ...span, destination: id }),
-      countsInSteps(database, { sinceMs: nowMs - RECENT_MS, stepMs: RECENT_MS, destination: id }),
+      countsInSteps(database, { sinceMs: nowMs - RECENT_MS, untilMs: nowMs, stepMs: RECENT_MS, destination: id }),
       openOf(database, id),
       healthOfOne(database, id),
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),

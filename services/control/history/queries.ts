@@ -1,5 +1,6 @@
 import { COLUMNS, fromColumns } from './row-codec';
 import { databaseJson, type Database, type Param, type Queries } from './database';
+import { MOST_COUNTED } from '../../../shared/api/operation';
 import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
@@ -23,6 +24,10 @@ export interface Filter {
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
   until?: number | undefined;
+  /** ended at this time or later, ms since 1970 */
+  endedSince?: number | undefined;
+  /** ended before this time, ms since 1970 */
+  endedUntil?: number | undefined;
 }
 
 /** The last row of the previous page. */
@@ -37,35 +42,87 @@ export async function listDeliveries(
   filter: Filter,
   page: { limit: number; after?: Cursor | undefined },
 ): Promise<DeliveryRow[]> {
-  const params: Param[] = [];
-  // A text of PostgreSQL cannot contain NUL: row-codec.ts stored U+FFFD instead.
-  const param = (value: Param) =>
-    `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
-  const { destination, source, type, message, event, error: last_error } = filter;
-  const where = Object.entries({ destination, source, type, message, event, last_error }).flatMap(([column, value]) =>
-    value === undefined ? [] : [`${column} = ${param(value)}`],
-  );
-  if (filter.status !== undefined) where.push(`status in (${statusesOf(filter.status).map(param).join(', ')})`);
-  if (filter.code) {
-    where.push(`last_status between ${param(filter.code.from)}::int and ${param(filter.code.to)}::int`);
-    // The index contains failures only.
-    if (filter.code.from >= 300) where.push('last_status >= 300');
-  }
-  if (filter.ids) where.push(`id in (select jsonb_array_elements_text(${param(databaseJson(filter.ids))}::jsonb))`);
-  if (filter.user !== undefined) where.push(`user_id in (${storedIds(filter.user).map(param).join(', ')})`);
-  if (filter.since !== undefined) where.push(`accepted_at >= ${param(filter.since)}::bigint`);
-  if (filter.until !== undefined) where.push(`accepted_at < ${param(filter.until)}::bigint`);
+  const { params, param } = parameters();
+  const where = [...conditionsOf(filter, param), ...timesOf(filter, param)];
   if (page.after) {
     const [at, id] = [`${param(page.after.acceptedAt)}::bigint`, param(page.after.id)];
     // An index by time can use the first condition only.
     where.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
   }
   const rows = await database.query(
-    `select ${COLUMNS} from waypost.deliveries ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
+    `select ${COLUMNS} from waypost.deliveries ${whereOf(where)}
      order by accepted_at desc, id desc limit ${param(page.limit)}::int`,
     params,
   );
   return rows.map(fromColumns);
+}
+
+/**
+ * Counts the deliveries that a list finds. One condition, which has an index, chooses the newest deliveries, few more
+ * than the most that is counted, and the others are checked on these only: the costs do not grow with the history.
+ */
+export async function countDeliveries({ query }: Database, filter: Filter): Promise<{ count: number; exact: boolean }> {
+  const { params, param } = parameters();
+  const [indexed, ...others] = conditionsOf(filter, param);
+  const where = [...(indexed === undefined ? [] : [indexed]), ...timesOf(filter, param)];
+  const [row] = await query<{ looked: number; found: number }>(
+    `select count(*)::bigint as looked, count(*) filter (where fits)::bigint as found
+     from (select ${others.length > 0 ? others.join(' and ') : 'true'} as fits from waypost.deliveries
+       ${whereOf(where)} order by accepted_at desc limit ${MOST_COUNTED + 1}) as newest`,
+    params,
+  );
+  const { looked, found } = row ?? { looked: 0, found: 0 };
+  return { count: Math.min(found, MOST_COUNTED), exact: looked <= MOST_COUNTED };
+}
+
+type Parameter = (value: Param) => string;
+
+function parameters(): { params: Param[]; param: Parameter } {
+  const params: Param[] = [];
+  // A text of PostgreSQL cannot contain NUL: row-codec.ts stored U+FFFD instead.
+  const param = (value: Param) =>
+    `$${params.push(typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)}`;
+  return { params, param };
+}
+
+function whereOf(conditions: readonly string[]): string {
+  return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+}
+
+/** Returns the conditions of a filter but those for times, the one that finds the fewest deliveries first. */
+function conditionsOf(filter: Filter, param: Parameter): string[] {
+  const { destination, source, type, message, event, error: last_error, ids, user, code, status } = filter;
+  const equal = (columns: Record<string, string | undefined>) =>
+    Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${param(value)}`]));
+  const oneOf = (column: string, values: readonly string[]) => `${column} in (${values.map(param).join(', ')})`;
+  return [
+    ...(ids ? [`id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`] : []),
+    ...equal({ message }),
+    ...(user === undefined ? [] : [oneOf('user_id', storedIds(user))]),
+    ...equal({ last_error }),
+    ...(code ? [codeCondition(code, param)] : []),
+    ...equal({ event }),
+    ...(status === undefined ? [] : [oneOf('status', statusesOf(status))]),
+    ...equal({ destination, source, type }),
+  ];
+}
+
+function codeCondition({ from, to }: { from: number; to: number }, param: Parameter): string {
+  const between = `last_status between ${param(from)}::int and ${param(to)}::int`;
+  // The index contains failures only.
+  return from >= 300 ? `${between} and last_status >= 300` : between;
+}
+
+function timesOf({ since, until, endedSince, endedUntil }: Filter, param: Parameter): string[] {
+  const times: [condition: string, at: number | undefined][] = [
+    ['accepted_at >=', since],
+    ['accepted_at <', until],
+    // A delivery ends after it was accepted.
+    ['accepted_at <', endedUntil],
+    ['settled_at >=', endedSince],
+    ['settled_at <', endedUntil],
+  ];
+  return times.flatMap(([condition, at]) => (at === undefined ? [] : [`${condition} ${param(at)}::bigint`]));
 }
 
 export async function getDelivery(database: Database, id: string): Promise<DeliveryRow | undefined> {
@@ -79,13 +136,19 @@ export interface DestinationCount {
   count: number;
 }
 
-/** Returns the counts since a time, by destination. */
-export function countsSince(database: Database, sinceMs: number): Promise<DestinationCount[]> {
+/** Returns the counts of a span, by destination. */
+export function countsBetween(database: Database, { sinceMs, untilMs }: CountedSpan): Promise<DestinationCount[]> {
   return database.query<DestinationCount & Record<string, unknown>>(
     `select destination, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint group by destination, what`,
-    [sinceMs],
+     where minute >= $1::bigint and minute < $2::bigint group by destination, what`,
+    [sinceMs, untilMs],
   );
+}
+
+/** Times are ms since 1970; `untilMs` is exclusive. */
+export interface CountedSpan {
+  sinceMs: number;
+  untilMs: number;
 }
 
 export interface SeriesCount {
@@ -97,22 +160,42 @@ export interface SeriesCount {
 /** Returns the counts in steps of time, of one destination or of all. */
 export function countsInSteps(
   database: Database,
-  { sinceMs, stepMs, destination }: { sinceMs: number; stepMs: number; destination: string | undefined },
+  { sinceMs, untilMs, stepMs, destination }: CountedSpan & { stepMs: number; destination: string | undefined },
 ): Promise<SeriesCount[]> {
   return database.query<SeriesCount & Record<string, unknown>>(
-    `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count
-     from waypost.counts where minute >= $1::bigint and ($3::text is null or destination = $3)
-group by 1, 2 order by 1`,
-    [sinceMs, stepMs, destination ?? null],
+    `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count from waypost.counts
+     where minute >= $1::bigint and minute < $4::bigint and ($3::text is null or destination = $3)
+     group by 1, 2 order by 1`,
+    [sinceMs, stepMs, destination ?? null, untilMs],
+  );
+}
+
+/** Returns the deliveries and the attempts of each destination in steps of time. */
+export function trendsInSteps(
+  database: Database,
+  { sinceMs, untilMs, stepMs }: CountedSpan & { stepMs: number },
+): Promise<(DestinationCount & SeriesCount)[]> {
+  return database.query<DestinationCount & SeriesCount & Record<string, unknown>>(
+    `select destination, (minute / $3::bigint) * $3::bigint as at, what, sum(count)::bigint as count from waypost.counts
+     where minute >= $1::bigint and minute < $2::bigint and what in ('delivered', 'failed') group by 1, 2, 3`,
+    [sinceMs, untilMs, stepMs],
   );
 }
 
 const IS_OPEN = `status in (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) and not test`;
 
+export interface OpenCount {
+  destination: string;
+  status: string;
+  count: number;
+  /** when the oldest was accepted, ms since 1970 */
+  oldest: number;
+}
+
 /** Returns the number of open deliveries, by destination and status. */
-export function openDeliveries(database: Database): Promise<{ destination: string; status: string; count: number }[]> {
-  return database.query(
-    `select destination, status, count(*)::bigint as count from waypost.deliveries
+export function openDeliveries(database: Database): Promise<OpenCount[]> {
+  return database.query<OpenCount & Record<string, unknown>>(
+    `select destination, status, count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
      where ${IS_OPEN} group by destination, status`,
   );
 }
@@ -136,19 +219,6 @@ export async function countDead({ query }: Queries, destination: string, sinceMs
     `select count(*)::bigint as count from waypost.deliveries
      where destination = $1 and status = 'dead' and not test and settled_at >= $2::bigint`,
     [destination, sinceMs],
-  );
-  return row?.count ?? 0;
-}
-
-/** A URL may fail this long after another one has settled the delivery. */
-const LATE_MS = 60_000;
-
-/** Counts the deliveries of one destination that some URL lacks, settled since a time or shortly before. */
-export async function countPartly({ query }: Queries, destination: string, sinceMs: number): Promise<number> {
-  const [row] = await query<{ count: number }>(
-    `select count(*)::bigint as count from waypost.deliveries
-     where destination = $1 and status = 'partly_delivered' and not test and settled_at >= $2::bigint`,
-    [destination, sinceMs - LATE_MS],
   );
   return row?.count ?? 0;
 }

@@ -1,5 +1,5 @@
 import { type z } from 'zod';
-import { type pageParameters } from '../../../shared/api/fields';
+import { type pageParameters, type Total } from '../../../shared/api/fields';
 import { Problem } from './problem';
 import { hasNul } from './validate';
 
@@ -9,6 +9,7 @@ interface Page<T> {
   data: T[];
   /** value for `after`; null at the end */
   next: string | null;
+  total?: Total;
 }
 
 export type PageQuery = z.output<typeof pageParameters>;
@@ -16,12 +17,13 @@ export type PageQuery = z.output<typeof pageParameters>;
 /** Returns a page of entries ordered by id, which is the order of creation. */
 export function pageOfEntries<T extends { data: { id: string } }, V>(
   entries: readonly T[],
-  { limit, after }: PageQuery,
+  { limit, after, total }: PageQuery,
   view: (entry: T) => V,
 ): Page<V> {
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
   const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
-  return pageOf(rest, limit, { nextOf: ({ data }) => data.id, view });
+  const page = pageOf(rest, limit, { nextOf: ({ data }) => data.id, view });
+  return { ...page, ...(total && { total: { count: entries.length, exact: true } }) };
 }
 
 /**
@@ -45,23 +47,27 @@ interface Cursor {
 }
 
 /**
- * Reads a page of a list in the database, ordered by time and id.
+ * Reads a page of a list in the database, ordered by time and id, and counts the list if the query asks for it.
  * @throws Problem `invalid_fields` for an `after` that is not a cursor
  */
 export async function readPage<T, V>(
-  { limit, after }: PageQuery,
+  { limit, after, total }: PageQuery,
   {
     read,
+    count,
     cursorOf,
     view,
   }: {
     read: (page: { limit: number; after: Cursor | undefined }) => Promise<readonly T[]>;
+    /** absent: the list is not counted */
+    count?: () => Promise<Total>;
     cursorOf: (row: T) => Cursor;
     view: (row: T) => V;
   },
 ): Promise<Page<V>> {
   const found = await read({ limit: limit + 1, after: decodeCursor(after) });
-  return pageOf(found, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
+  const page = pageOf(found, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
+  return { ...page, ...(total && count && { total: await count() }) };
 }
 
 /** Returns `next` of a list ordered by time and id, which clients pass as `after`. */

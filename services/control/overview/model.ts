@@ -1,7 +1,7 @@
 import { type Destination } from '../../../shared/model/config';
 import { percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
-import { type DestinationCount, type SeriesCount } from '../history/queries';
+import { type CountedSpan, type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
 
 /** Computes the state of each destination from counts. Pure. */
 
@@ -12,46 +12,47 @@ const MAX_STEPS = 60;
 /** Convenient numbers of minutes; longer steps are whole days. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
-/** Returns the span in steps of whole minutes. Charts of the same span have the same steps. */
-export function spanOf(since: number | undefined, nowMs: number): { sinceMs: number; stepMs: number } {
-  const from = Math.min(since ?? nowMs - DAY_MS, nowMs);
-  const least = (nowMs - from) / MAX_STEPS / MINUTE_MS;
-  const minutes = STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
-  const stepMs = minutes * MINUTE_MS;
-  return { sinceMs: Math.floor(from / stepMs) * stepMs, stepMs };
+export interface Span extends CountedSpan {
+  /** length of a step */
+  stepMs: number;
 }
 
+/** Returns the span in steps of whole minutes. Charts of the same span have the same steps. */
+export function spanOf(since: number | undefined, untilMs: number, maxSteps = MAX_STEPS): Span {
+  const from = Math.min(since ?? untilMs - DAY_MS, untilMs);
+  const least = (untilMs - from) / maxSteps / MINUTE_MS;
+  const minutes = STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
+  const stepMs = minutes * MINUTE_MS;
+  return { sinceMs: Math.floor(from / stepMs) * stepMs, untilMs, stepMs };
+}
+
+/** Returns the end of a span, which is never in the future. */
+export function endOf(until: number | undefined, nowMs: number): number {
+  return Math.min(until ?? nowMs, nowMs);
+}
+
+/** The rows of one destination. */
 interface Counted {
   counts: readonly DestinationCount[];
-  open: readonly { destination: string; status: string; count: number }[];
+  open: readonly Pick<OpenCount, 'destination' | 'status' | 'count'>[];
   circuits: readonly CircuitRow[];
 }
 
-export function overviewOf(destinations: readonly Destination[], { counts, open, circuits }: Counted) {
-  return destinations.map(({ id, name, enabled, paused }) => {
-    const own = counts.filter((each) => each.destination === id);
-    const underWay = (status: string) =>
-      open.find((each) => each.destination === id && each.status === status)?.count ?? 0;
-    return {
-      destination: id,
-      name,
-      enabled,
-      paused,
-      ...totals(own),
-      waiting: underWay('waiting'),
-      retrying: underWay('retrying'),
-      held: underWay('held'),
-      circuits: circuits
-        .filter((circuit) => circuit.destination === id)
-        .map(({ url, origin, why, at }) => ({
-          url,
-          origin,
-          state: 'open' as const,
-          why,
-          at: new Date(at).toISOString(),
-        })),
-    };
-  });
+export function overviewOf({ id, name, enabled, paused }: Destination, { counts, open, circuits }: Counted) {
+  const underWay = (status: string) => open.find((each) => each.status === status)?.count ?? 0;
+  return {
+    destination: id,
+    name,
+    enabled,
+    paused,
+    ...totals(counts),
+    waiting: underWay('waiting'),
+    retrying: underWay('retrying'),
+    held: underWay('held'),
+    circuits: circuits.map(({ url, origin, why, at }) => {
+      return { url, origin, state: 'open' as const, why, at: new Date(at).toISOString() };
+    }),
+  };
 }
 
 /** Returns the counts in steps of time for charts, for all destinations or one. */

@@ -1,11 +1,13 @@
 import { type Database } from '../../../services/control/history/database';
 import {
+  countDeliveries,
+  countsBetween,
   countsInSteps,
-  countsSince,
   type Filter,
   getDelivery,
   listDeliveries,
   openDeliveries,
+  trendsInSteps,
 } from '../../../services/control/history/queries';
 import { clockMs } from '../../harness/timing';
 import { at } from './hash-random';
@@ -48,6 +50,7 @@ export async function answerAll(database: Database, past: Past): Promise<Answere
 }
 
 function questions(database: Database, past: Past): Record<string, Ask> {
+  const day = { sinceMs: past.to - 86_400_000, untilMs: past.to };
   const any = (turn: number, question: number) => at(turn, question, past.count);
   const acceptedAt = (i: number) => Math.floor(past.from + ((past.to - past.from) * i) / past.count);
   const list = (filter: Filter | ((turn: number) => Filter)) => (turn: number) =>
@@ -99,9 +102,19 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     }),
     'one delivery by its id': (turn) => getDelivery(database, idOf('dlv', any(turn, 25))),
     'a delivery that there is not': () => getDelivery(database, 'dlv_none'),
+    ...countQuestions(database, day),
+  };
+}
+
+function countQuestions(database: Database, day: { sinceMs: number; untilMs: number }): Record<string, Ask> {
+  return {
     'overview: what is under way': () => openDeliveries(database),
-    'overview: counts of a day': () => countsSince(database, past.to - 86_400_000),
-    'overview: a day in steps': () =>
-      countsInSteps(database, { sinceMs: past.to - 86_400_000, stepMs: 300_000, destination: undefined }),
+    'overview: counts of a day': () => countsBetween(database, day),
+    'overview: a day in steps': () => countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
+    'destinations: a day of each in steps': () => trendsInSteps(database, { ...day, stepMs: 3_600_000 }),
+    'number of all deliveries': () => countDeliveries(database, {}),
+    'number with destination (1 %) and status dead': () =>
+      countDeliveries(database, { destination: 'dst_7', status: 'dead' }),
+    'number with source and type alias': () => countDeliveries(database, { source: 'src_3', type: 'alias' }),
   };
 }

@@ -1,0 +1,72 @@
+import { type Destination } from '../../../shared/model/config';
+import { type Health } from '../alerts/health';
+import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
+import { type CircuitRow } from '../history/circuits';
+import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
+import { overviewOf, type Span, totals } from './model';
+
+/** Judges the health of many destinations, each by the rules of a single one, and shows how it developed. Pure. */
+
+interface Known {
+  /** counts of the span */
+  counts: readonly DestinationCount[];
+  /** counts of the last minutes */
+  recent: readonly DestinationCount[];
+  open: readonly OpenCount[];
+  circuits: readonly CircuitRow[];
+  /** of destinations with failures since their last success */
+  health: ReadonlyMap<string, Health>;
+}
+
+function byDestination<T extends { destination: string }>(rows: readonly T[]): (destination: string) => T[] {
+  const found = new Map<string, T[]>();
+  for (const row of rows) {
+    const own = found.get(row.destination);
+    if (own) own.push(row);
+    else found.set(row.destination, [row]);
+  }
+  return (destination) => found.get(destination) ?? [];
+}
+
+/** Returns the row of each destination: its counts, and its health. */
+export function rowsOf(destinations: readonly Destination[], known: Known) {
+  const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
+  const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
+  return destinations.map((destination) => {
+    const { id } = destination;
+    const [counts, open, circuits] = [countsOf(id), openOf(id), circuitsOf(id)];
+    const [whole, health] = [totals(counts), known.health.get(id)];
+    const oldest = Math.min(...open.map((each) => each.oldest));
+    return {
+      ...overviewOf(destination, { counts, open, circuits }),
+      state: stateOf({
+        ...{ destination, whole, circuits, known: health },
+        recent: totals(recentOf(id)),
+        open: open.reduce((sum, { count }) => sum + count, 0),
+      }),
+      successRate: rateOf(whole),
+      lastError: lastErrorOf(health),
+      oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
+    };
+  });
+}
+
+/** Points of a line in a row of a table. */
+export const TREND_STEPS = 24;
+
+/** Returns a function that shows the deliveries and failed attempts of a destination in each step of the span. */
+export function trendOf(counts: readonly (DestinationCount & SeriesCount)[], { sinceMs, untilMs, stepMs }: Span) {
+  const of = byDestination(counts);
+  const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));
+  return (destination: string) => {
+    const line = (what: string) => {
+      const points = Array<number>(steps).fill(0);
+      for (const each of of(destination)) {
+        const step = Math.floor((each.at - sinceMs) / stepMs);
+        if (each.what === what && step in points) points[step] = Math.max(0, each.count);
+      }
+      return points;
+    };
+    return { stepSeconds: stepMs / 1_000, delivered: line('delivered'), failedAttempts: line('failed') };
+  };
+}

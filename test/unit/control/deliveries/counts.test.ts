@@ -1,0 +1,71 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { MOST_COUNTED } from '../../../../shared/api/operation';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { aDeath, aFailure, anAttempt, at, aWait } from '../../../support/events';
+
+/** The number of all items beside a page of a list. */
+
+let database: Database;
+let control: ControlUnderTest;
+beforeAll(async () => {
+  database = await memoryDatabase();
+  control = await controlUnderTest({ database });
+  const events = [
+    anAttempt({ delivery: 'dlv_1' }),
+    aFailure({ delivery: 'dlv_2', acceptedAt: at(1) }),
+    aWait({ delivery: 'dlv_3', acceptedAt: at(2), destination: 'dst_2' }),
+    aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),
+    aDeath({ delivery: 'dlv_5', acceptedAt: at(4), at: at(120) }),
+  ];
+  await recordEvents(database, events, await readParts(database));
+});
+afterAll(() => database.close());
+
+const get = async (path: string) => (await control.call('get', path)).body;
+
+it.each([
+  ['', 5],
+  ['status=dead', 2],
+  ['destination=dst_2', 1],
+  ['destination=dst_1&status=dead', 2],
+  ['user=user-1&destination=dst_1', 4],
+  [`since=${at(2)}`, 3],
+  [`status=dead&endedSince=${at(60)}&endedUntil=${at(120)}`, 1],
+  ['user=nobody', 0],
+])('deliveries with the filter "%s" are counted: %d', async (filter, count) => {
+  const { data, total } = await get(`/deliveries?${filter}&total=true`);
+  expect(total).toEqual({ count, exact: true });
+  expect(data).toHaveLength(count);
+});
+
+it('a list is not counted unless the request asks for it, and a wrong value is refused', async () => {
+  expect(await get('/deliveries')).not.toHaveProperty('total');
+  expect((await control.call('get', '/deliveries?total=yes')).status).toBe(422);
+});
+
+it('counting stops at a limit, and looks at no more deliveries than that if filters are combined', async () => {
+  await database.query(
+    `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, expires_at,
+       replay, hop, made, test, record, tries)
+     select accepted_at + 10000 + n, 'many_' || n, message, source, 'dst_many', type, 'user-' || n % 100, status,
+       expires_at, replay, hop, made, test, record, tries
+     from waypost.deliveries cross join generate_series(1, ${MOST_COUNTED + 50}) n where id = 'dlv_1'`,
+  );
+  const totalOf = async (filter: string) => (await get(`/deliveries?${filter}&total=true&limit=1`)).total;
+  const more = { count: MOST_COUNTED, exact: false };
+  expect(await totalOf('destination=dst_many')).toEqual(more);
+  expect(await totalOf('')).toEqual(more);
+  // The user has fewer deliveries than the destination, so these are looked at.
+  expect(await totalOf('destination=dst_many&user=user-7')).toEqual({ count: 101, exact: true });
+  expect(await totalOf('destination=dst_many&type=page')).toEqual({ count: 0, exact: false });
+});
+
+it('entries, the audit trail and notices are counted too', async () => {
+  for (const name of ['One', 'Two']) await control.call('post', '/sources').send({ name });
+  expect(await get('/sources?total=true&limit=1')).toMatchObject({ total: { count: 2, exact: true } });
+  for (const path of ['/audit', '/notices']) {
+    expect(await get(`${path}?total=true`)).toMatchObject({ total: { count: 0, exact: true } });
+  }
+});

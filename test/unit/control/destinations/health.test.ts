@@ -1,0 +1,185 @@
+import { type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import { healthOf, type Observed, RECENT_MS } from '../../../../services/control/destinations/health';
+import { rowsOf, trendOf } from '../../../../services/control/overview/standing';
+import { type CircuitRow } from '../../../../services/control/history/circuits';
+import { type Destination } from '../../../../shared/model/config';
+
+const HOUR_MS = 3_600_000;
+const NOW = Date.parse('2026-01-02T12:00:00.000Z');
+const SPAN = { sinceMs: NOW - 24 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const webhook = (id: string) => ({ id, url: 'sealed', origin: 'https://a.example', headers: {} });
+const aDestination = (over: Partial<Destination> = {}): Destination => ({
+  ...{ id: 'dst_1', name: 'Hooks', type: 'webhooks', enabled: true, paused: false, sources: [] },
+  ...{ webhooks: [webhook('whk_1'), webhook('whk_2')], createdAt: iso(NOW - 48 * HOUR_MS), updatedAt: '' },
+  ...over,
+});
+const aCircuit = (url: string, at = NOW - HOUR_MS): CircuitRow => ({
+  ...{ destination: 'dst_1', url, origin: 'https://a.example', state: 'open', why: 'failed', at, version: 1 },
+});
+
+/** @param hoursAgo start of the step */
+const counts = (hoursAgo: number, numbers: Record<string, number>) =>
+  Object.entries(numbers).map(([what, count]) => ({ at: NOW - hoursAgo * HOUR_MS, what, count }));
+
+const observed = (over: Partial<Observed> = {}): Observed => ({
+  ...{ destination: aDestination(), span: SPAN, steps: [], recent: [], circuits: [], known: undefined, nowMs: NOW },
+  ...{ open: { count: 0, oldestAt: null }, setAt: null, lastAttemptAt: null },
+  ...over,
+});
+const failing = (since: number): Health => ({ ...unknownHealth(), failing: { notice: 'ntc_1', since } });
+const failures = (at: number): Health => ({ ...unknownHealth(), failures: [{ at, count: 3 }] });
+
+const good = counts(1, { attempts: 200, delivered: 200 });
+const poor = counts(1, { attempts: 100, delivered: 95, failed: 5 });
+const bad = counts(1, { attempts: 10, delivered: 2, failed: 8 });
+
+it.each<[string, string, string, Partial<Observed>]>([
+  [
+    'off',
+    'since it was switched off',
+    iso(NOW - 5_000),
+    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000 },
+  ],
+  [
+    'off',
+    'since it was created, if nobody switched it',
+    iso(NOW - 48 * HOUR_MS),
+    { destination: aDestination({ enabled: false }) },
+  ],
+  [
+    ...(['off', 'although it fails', iso(NOW - 5_000)] as const),
+    { destination: aDestination({ enabled: false }), setAt: NOW - 5_000, steps: bad, known: failing(NOW - HOUR_MS) },
+  ],
+  [
+    'paused',
+    'since it was paused',
+    iso(NOW - 7_000),
+    { destination: aDestination({ paused: true }), setAt: NOW - 7_000 },
+  ],
+  [
+    'off',
+    'although it is paused too',
+    iso(NOW - 7_000),
+    { destination: aDestination({ enabled: false, paused: true }), setAt: NOW - 7_000 },
+  ],
+  ['idle', 'since its creation, without any attempt', iso(NOW - 48 * HOUR_MS), {}],
+  ['idle', 'since the last attempt, before the span', iso(NOW - 30 * HOUR_MS), { lastAttemptAt: NOW - 30 * HOUR_MS }],
+  ['healthy', 'since the first of the good steps', iso(NOW - HOUR_MS), { steps: good, recent: good }],
+  [
+    'healthy',
+    'since the good steps after a bad one',
+    iso(NOW - HOUR_MS),
+    { steps: [...counts(2, { attempts: 9, failed: 9 }), ...good], recent: good },
+  ],
+  ['healthy', 'by the attempts of the span, if none is recent', iso(NOW - HOUR_MS), { steps: good }],
+  [
+    'healthy',
+    'if something waits before the first attempt',
+    iso(NOW - RECENT_MS),
+    { open: { count: 3, oldestAt: NOW - 1_000 } },
+  ],
+  ['degraded', 'if 5 % of the attempts fail', iso(NOW - HOUR_MS), { steps: poor, recent: poor }],
+  [
+    ...(['degraded', 'if one of two URLs does not accept deliveries', iso(NOW - HOUR_MS)] as const),
+    {
+      steps: counts(1, { attempts: 9, delivered: 9, partly: 2 }),
+      recent: counts(1, { attempts: 9, delivered: 9, partly: 2 }),
+    },
+  ],
+  [
+    'degraded',
+    'if the circuit of one of two URLs is open',
+    iso(NOW - RECENT_MS),
+    { steps: good, recent: good, circuits: [aCircuit('whk_1')] },
+  ],
+  ['failing', 'if most attempts fail', iso(NOW - HOUR_MS), { steps: bad, recent: bad }],
+  [
+    'failing',
+    'if the circuits of all URLs are open',
+    iso(NOW - HOUR_MS),
+    { steps: good, circuits: [aCircuit('whk_1'), aCircuit('whk_2')] },
+  ],
+  [
+    'failing',
+    'if the circuits are open and nothing was tried in the span',
+    iso(NOW - HOUR_MS),
+    { circuits: [aCircuit('whk_1'), aCircuit('whk_2')] },
+  ],
+  [
+    'failing',
+    'since the start of the alert',
+    iso(NOW - 3 * HOUR_MS),
+    { steps: good, recent: good, known: failing(NOW - 3 * HOUR_MS) },
+  ],
+  [
+    'failing',
+    'since the first failure without a success after it',
+    iso(NOW - 2 * HOUR_MS),
+    { steps: bad, recent: bad, known: failures(NOW - 2 * HOUR_MS) },
+  ],
+])('a destination is %s %s', (state, _, stateSince, over) => {
+  expect(healthOf(observed(over))).toMatchObject({ state, stateSince });
+});
+
+it('the health contains rates, latencies, the last error and what waits', () => {
+  const steps = [
+    ...counts(2, { attempts: 30, failed: 10, delivered: 20, 'took:28': 10, 'took:40': 10 }),
+    ...counts(1, { attempts: 10, delivered: 10, 'took:28': 10 }),
+  ];
+  const error = { at: NOW - 60_000, text: 'https://a.example: status 503', code: 'status', status: 503 };
+  const known = { ...unknownHealth(), error };
+  expect(healthOf(observed({ steps, known, open: { count: 7, oldestAt: NOW - 90_000 } }))).toMatchObject({
+    ...{ successRate: 0.75, since: iso(SPAN.sinceMs), stepSeconds: 3_600, waiting: 7 },
+    // 30 deliveries in 24 h
+    perSecond: 0.000347,
+    latencyMs: { p50: 140, p95: 1_117, p99: 1_117 },
+    lastError: { at: iso(NOW - 60_000), code: 'status', status: 503, message: 'https://a.example: status 503' },
+    oldestWaitingAt: iso(NOW - 90_000),
+    series: [
+      { at: iso(NOW - 2 * HOUR_MS), delivered: 20, failedAttempts: 10 },
+      { at: iso(NOW - HOUR_MS), delivered: 10, failedAttempts: 0 },
+    ],
+  });
+  expect(healthOf(observed())).toMatchObject({
+    successRate: null,
+    perSecond: 0,
+    lastError: null,
+    oldestWaitingAt: null,
+  });
+});
+
+it('each row of many destinations has the state that the destination alone has', () => {
+  const [one, two] = [aDestination(), aDestination({ id: 'dst_2' })];
+  const of = (destination: string, rows: { what: string; count: number }[]) =>
+    rows.map((row) => ({ destination, what: row.what, count: row.count }));
+  const rows = rowsOf([one, two], {
+    counts: [...of('dst_1', bad), ...of('dst_2', good)],
+    recent: [...of('dst_1', bad), ...of('dst_2', good)],
+    open: [
+      { destination: 'dst_1', status: 'held', count: 4, oldest: NOW - 9_000 },
+      { destination: 'dst_1', status: 'retrying', count: 2, oldest: NOW - 5_000 },
+    ],
+    circuits: [],
+    health: new Map([['dst_1', { ...unknownHealth(), error: { at: NOW, text: 'timeout: none', code: 'timeout' } }]]),
+  });
+  expect(rows).toMatchObject([
+    {
+      ...{ destination: 'dst_1', state: 'failing', successRate: expect.closeTo(0.2), held: 4, retrying: 2 },
+      ...{ oldestWaitingAt: iso(NOW - 9_000), lastError: { code: 'timeout', status: null } },
+    },
+    { destination: 'dst_2', state: 'healthy', successRate: 1, lastError: null, oldestWaitingAt: null },
+  ]);
+});
+
+it('a trend has a number for each step, also for steps without a count', () => {
+  const span = { sinceMs: NOW - 3 * HOUR_MS, untilMs: NOW, stepMs: HOUR_MS };
+  const rows = [...counts(3, { delivered: 5, failed: 1 }), ...counts(1, { delivered: 2 })];
+  const trend = trendOf(
+    rows.map((row) => ({ ...row, destination: 'dst_1' })),
+    span,
+  );
+  expect(trend('dst_1')).toEqual({ stepSeconds: 3_600, delivered: [5, 0, 2], failedAttempts: [1, 0, 0] });
+  expect(trend('dst_2')).toEqual({ stepSeconds: 3_600, delivered: [0, 0, 0], failedAttempts: [0, 0, 0] });
+});
