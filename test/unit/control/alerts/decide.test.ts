@@ -83,9 +83,15 @@ it('a notice contains the start, the failures, the error and the number of dead 
 });
 
 it('an announced attempt keeps a destination failing as time passes', () => {
-  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 400, error: '' };
-  expect(kinds(play([[waiting], 109]).notices)).toEqual([]);
-  expect(kinds(play([[waiting], 110]).notices)).toEqual(['failing']);
+  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 11, until: 400, error: '' };
+  expect(kinds(play([[failed(10), waiting], 109]).notices)).toEqual([]);
+  expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
+});
+
+it('one failure is no outage, however long the next attempt takes', () => {
+  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 9_000, error: '' };
+  const { notices, switches } = play([[waiting], 5_000], { settings: { ...settings, switchOffAfterMs: 200 } });
+  expect([kinds(notices), switches]).toEqual([[], []]);
 });
 
 it.each<[string, Partial<Context>, boolean]>([
