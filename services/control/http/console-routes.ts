@@ -91,6 +91,8 @@ function compressed(folder: string, { name, suffix }: (typeof ENCODINGS)[number]
 }
 
 function isPage(req: express.Request): boolean {
-  const asks = (req.method === 'GET' || req.method === 'HEAD') && req.accepts(['json', 'html']) === 'html';
+  // A newcomer who opens the root with curl, which accepts anything, sees that the console is there.
+  const types = req.path === '/' ? ['html', 'json'] : ['json', 'html'];
+  const asks = (req.method === 'GET' || req.method === 'HEAD') && req.accepts(types) === 'html';
   return asks && !req.path.startsWith('/assets/');
 }

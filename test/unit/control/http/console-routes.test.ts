@@ -83,6 +83,13 @@ describe('the console', () => {
     expect(answer.status).toBeGreaterThanOrEqual(400);
   });
 
+  it('the root is the console for clients that accept anything, such as curl', async () => {
+    const answer = await app().get('/').set('Accept', '*/*');
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('<title>Waypost</title>')]);
+    expect((await app().get('/').set('Accept', 'application/json')).status).toBe(404);
+    expect((await app().get('/deliveries').set('Accept', '*/*')).status).toBe(404);
+  });
+
   it('the console answers neither programs nor changes', async () => {
     expect((await app().get('/nothing').set('Accept', 'application/json')).status).toBe(404);
     expect((await app().post('/deliveries').set(page)).status).toBe(404);
