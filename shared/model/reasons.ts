@@ -48,6 +48,11 @@ export function findsStatus(filter: DeliveryStatus, status: DeliveryStatus): boo
   return statusesOf(filter).includes(status);
 }
 
+/** Returns the word for the result of a test: it is sent once, so a failure that would be retried is one as well. */
+export function testWord(result: 'delivered' | 'retry' | 'rejected' | 'dead' | 'cancelled') {
+  return result === 'delivered' || result === 'cancelled' ? result : 'failed';
+}
+
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
 

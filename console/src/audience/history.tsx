@@ -81,7 +81,7 @@ export function Syncs({ kind, id, filters }: Props) {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={found?.next ?? null} name="syncs" />
+      <Pager filters={filters} page={found} name="syncs" />
     </Section>
   );
 }

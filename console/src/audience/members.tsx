@@ -38,7 +38,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
           </Table>
         )
       )}
-      <Pager filters={filters} next={found?.next ?? null} />
+      <Pager filters={filters} page={found} />
     </Section>
   );
 }

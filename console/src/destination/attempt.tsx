@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { type Delivery } from '../../../shared/api/operations';
-import { curlOf } from '../lib/curl';
+import { testWord } from '../../../shared/model/reasons';
+import { curlOf } from '../../../shared/model/curl';
 import { latency } from '../lib/labels';
 import { JsonView } from '../ui/json-view';
 import { Code, CopyText, Pill, When } from '../ui/ui';
@@ -16,31 +17,33 @@ interface Props {
   heading: string;
   /** the body of the request, for a command that repeats it */
   body?: unknown;
+  /** a test is not retried */
+  isTest?: boolean;
 }
 
-export function AttemptView({ attempt, heading, body }: Props) {
+export function AttemptView({ attempt, heading, body, isTest = false }: Props) {
   return (
     <section className="card" aria-label={heading}>
       <div className="row">
         <strong>{heading}</strong>
-        <Pill kind={attempt.outcome} />
+        <Pill kind={isTest ? testWord(attempt.outcome) : attempt.outcome} />
         <span>
           <When at={attempt.at} exact />, {latency(attempt.durationMs)}
         </span>
       </div>
       {attempt.urls.map((url) => (
-        <TryView key={url.url} of={url} body={body} />
+        <TryView key={url.url} of={url} body={body} isTest={isTest} />
       ))}
     </section>
   );
 }
 
-function TryView({ of: url, body }: { of: Try; body: unknown }) {
+function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: boolean }) {
   const problem = url.error && errorInWords(url.error, url.status);
   return (
     <Stack gap={4} className="try">
       <div className="row">
-        <Pill kind={url.outcome} />
+        <Pill kind={isTest ? testWord(url.outcome) : url.outcome} />
         {url.status !== undefined && <strong>HTTP {url.status}</strong>}
         <span className="break">{url.address ?? url.request?.url ?? url.origin}</span>
         <span>{latency(url.durationMs)}</span>

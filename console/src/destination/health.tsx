@@ -1,30 +1,64 @@
-import { Text } from '@mantine/core';
-import { type Deliveries, type DestinationHealth } from '../../../shared/api/operations';
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type DestinationHealth } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, counted, latency } from '../lib/labels';
+import { count, counted, errorInShort, latency, rateInWords } from '../lib/labels';
+import { type Range } from '../lib/series';
+import { DeliveriesChart, LatencyChart } from '../ui/time-charts';
 import { Pill, Section, Table, TextLink, Unread, When } from '../ui/ui';
+import { lastAttempts, responseInShort } from './last-attempts';
 
 const LOOK_AGAIN_MS = 10_000;
-const RECENT = 10;
 
-/** The health of a destination: its state in words, its numbers of the last day, and its last deliveries. */
+/** The health of a destination: its state in words, its numbers over time, and its last attempts. */
 export function Health({ destination: id }: { destination: string }) {
-  const read = useRead('GET /destinations/{id}/health', { id, query: {} }, { every: LOOK_AGAIN_MS, keep: true });
-  const query = { destination: id, limit: RECENT };
-  const recent = useRead('GET /deliveries', { query }, { every: LOOK_AGAIN_MS, keep: true });
+  const [zoom, setZoom] = useState<Range>();
+  const read = useRead(
+    'GET /destinations/{id}/health',
+    { id, query: { ...zoom } },
+    { every: LOOK_AGAIN_MS, keep: true },
+  );
   return (
     <Section title="Health">
       {read.data && !read.error ? (
-        <Facts health={read.data.data} destination={id} />
+        <>
+          <Facts health={read.data.data} destination={id} zoom={zoom} />
+          <OverTime health={read.data.data} destination={id} zoom={zoom} onZoom={setZoom} />
+        </>
       ) : (
         <Unread read={read} what="the health" />
       )}
-      {recent.data && recent.data.data.data.length > 0 && <Recent deliveries={recent.data.data.data} />}
+      <LastAttempts destination={id} />
     </Section>
   );
 }
 
-function Facts({ health, destination }: { health: DestinationHealth; destination: string }) {
+interface Props {
+  health: DestinationHealth;
+  destination: string;
+  /** undefined: the last day */
+  zoom: Range | undefined;
+}
+
+function OverTime({ health, destination, zoom, onZoom }: Props & { onZoom: (range: Range | undefined) => void }) {
+  if (health.series.length === 0 && !zoom) return null;
+  const endMs = zoom ? Date.parse(zoom.until) : Date.now();
+  return (
+    <div className="below">
+      {zoom && (
+        <Button size="xs" variant="default" onClick={() => onZoom(undefined)}>
+          Zoom out
+        </Button>
+      )}
+      <div className="charts">
+        <DeliveriesChart counted={health} endMs={endMs} only={destination} onZoom={onZoom} />
+        <LatencyChart counted={health} whole={health.latencyMs} endMs={endMs} />
+      </div>
+    </div>
+  );
+}
+
+function Facts({ health, destination, zoom }: Props) {
   const { state, stateSince, successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } = health;
   return (
     <>
@@ -35,8 +69,8 @@ function Facts({ health, destination }: { health: DestinationHealth; destination
         </span>
       </div>
       <dl>
-        <dt>Success rate, 24 h</dt>
-        <dd>{successRate === null ? 'no attempts' : `${(successRate * 100).toFixed(1)} % of attempts`}</dd>
+        <dt>Success rate, {zoom ? 'selected time' : '24 h'}</dt>
+        <dd>{successRate === null ? 'no attempts' : `${rateInWords(successRate)} of attempts`}</dd>
         <dt>Latency</dt>
         <dd>
           p50 {latency(latencyMs.p50)}, p95 {latency(latencyMs.p95)}, p99 {latency(latencyMs.p99)}
@@ -49,10 +83,8 @@ function Facts({ health, destination }: { health: DestinationHealth; destination
             'none'
           ) : (
             <>
-              <TextLink to={`/deliveries?destination=${destination}&status=held`}>
-                {waiting === 1 ? '1 delivery' : `${count(waiting)} deliveries`}
-              </TextLink>
-              , the oldest from <When at={oldestWaitingAt} exact />
+              {counted(waiting, 'message')}, the oldest from <When at={oldestWaitingAt} exact />:{' '}
+              <Waiting destination={destination} />
             </>
           )}
         </dd>
@@ -62,7 +94,7 @@ function Facts({ health, destination }: { health: DestinationHealth; destination
             'none'
           ) : (
             <>
-              <span className="bad">{lastError.status === null ? lastError.message : `HTTP ${lastError.status}`}</span>,{' '}
+              <span className="bad">{lastError.status === null ? lastError.message : errorInShort(lastError)}</span>,{' '}
               <When at={lastError.at} exact />
             </>
           )}
@@ -72,23 +104,47 @@ function Facts({ health, destination }: { health: DestinationHealth; destination
   );
 }
 
-function Recent({ deliveries }: { deliveries: Deliveries['data'] }) {
+/** Leads to the open deliveries of each status. */
+function Waiting({ destination }: { destination: string }) {
+  return (['held', 'retrying', 'waiting'] as const).map((status, i) => (
+    <span key={status}>
+      {i > 0 && ', '}
+      <TextLink to={`/deliveries?${new URLSearchParams({ destination, status }).toString()}`}>{status}</TextLink>
+    </span>
+  ));
+}
+
+const SHOWN = 10;
+/** Retries of older messages may be more recent, so the page reads these as well. */
+const NEWEST = 50;
+
+function LastAttempts({ destination }: { destination: string }) {
+  const query = { destination, limit: NEWEST };
+  const options = { every: LOOK_AGAIN_MS, keep: true };
+  const newest = useRead('GET /deliveries', { query }, options);
+  const retried = useRead('GET /deliveries', { query: { ...query, status: 'retrying' } }, options);
+  const rows = lastAttempts([newest.data?.data.data ?? [], retried.data?.data.data ?? []], SHOWN);
+  if (rows.length === 0) return null;
   return (
     <div className="below">
-      <Text fw={600}>Last {counted(deliveries.length, 'message')}</Text>
-      <Table label="Last deliveries" head={['Status', 'Message', 'Response', 'Accepted']}>
-        {deliveries.map(({ id, status, type, event, lastStatusCode, lastError, acceptedAt }) => (
-          <tr key={id}>
+      <Text fw={600}>Last {counted(rows.length, 'attempt')}</Text>
+      <Table label="Last attempts" head={['When', 'Result', 'Message', 'Attempt', 'Response', 'Took']}>
+        {rows.map((attempt) => (
+          <tr key={`${attempt.delivery.id} ${attempt.at}`}>
             <td>
-              <Pill kind={status} />
+              <When at={attempt.at} exact />
             </td>
             <td>
-              <TextLink to={`/deliveries/${id}`}>{event ?? type}</TextLink>
+              <Pill kind={attempt.outcome} />
             </td>
-            <td>{lastStatusCode ?? lastError?.code ?? '–'}</td>
             <td>
-              <When at={acceptedAt} />
+              <TextLink to={`/deliveries/${attempt.delivery.id}`}>
+                {attempt.delivery.event ?? attempt.delivery.type}
+              </TextLink>
             </td>
+            <td>{count(attempt.n)}</td>
+            <td>{responseInShort(attempt)}</td>
+            <td>{latency(attempt.durationMs)}</td>
           </tr>
         ))}
       </Table>

@@ -52,7 +52,7 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
               {arrived ? partly(result.attempt?.urls ?? []) : reasonInWords(result.reason)}
             </Text>
           </Alert>
-          {result.attempt && <AttemptView attempt={named(result.attempt, webhooks)} heading="Test" />}
+          {result.attempt && <AttemptView isTest attempt={named(result.attempt, webhooks)} heading="Test" />}
         </Stack>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from '../../../shared/api/operation';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { type Reason } from '../../../shared/model/reasons';
 
@@ -99,6 +100,31 @@ function short(n: number): string {
 
 export function count(n: number): string {
   return n.toLocaleString('en');
+}
+
+/** The items of a page, unless a request names another number. */
+const PAGE = 50;
+
+/** Says which items of a list are shown: "51–100 of 1,234". @param nth number of the page, from 1 */
+export function pageInWords(nth: number, rows: number, total: { count: number; exact: boolean }): string {
+  if (rows === 0) return '';
+  const [first, last] = [(nth - 1) * PAGE + 1, (nth - 1) * PAGE + rows];
+  // New items may have come since they were counted.
+  const all = count(Math.max(total.count, last));
+  const more = total.count >= MOST_COUNTED ? `more than ${count(MOST_COUNTED)}` : `at least ${all}`;
+  return `${count(first)}–${count(last)} of ${total.exact ? all : more}`;
+}
+
+/** Formats a share of attempts; null: there were none. */
+export function rateInWords(rate: number | null): string {
+  if (rate === null) return 'no attempts';
+  // Never 100 % if an attempt failed.
+  return `${(Math.floor(rate * 1_000) / 10).toFixed(1).replace('.0', '')} %`;
+}
+
+/** Names an error by its HTTP status, its code or its message. */
+export function errorInShort(error: { status: number | null; code: string | null; message: string }): string {
+  return error.status === null ? (error.code ?? error.message) : `HTTP ${error.status}`;
 }
 
 /** Formats a count: 1 notice, 2 notices. */

@@ -1,3 +1,5 @@
+import { type DeliveryStatus } from '../../../shared/model/reasons';
+
 /** Prepares counts over time for a chart. Pure. */
 
 const MINUTE_MS = 60_000;
@@ -5,6 +7,26 @@ const MINUTE_MS = 60_000;
 /** Returns the start of a time span, rounded to the minute, so that requests within a minute are equal. */
 export function sinceOf(spanMs: number, nowMs: number): string {
   return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - spanMs).toISOString();
+}
+
+/** A part of the time, from `since` on and before `until`. */
+export interface Range {
+  since: string;
+  until: string;
+}
+
+/**
+ * Returns the address of the deliveries that were accepted in a part of the time. A delivery may die hours after its
+ * acceptance, so the dead ones are those that ended in it.
+ * @param destination empty: of all
+ */
+export function listOf(destination: string, { since, until }: Range, status?: DeliveryStatus): string {
+  const filters = {
+    ...(destination !== '' && { destination }),
+    ...(status !== undefined && { status }),
+    ...(status === 'dead' ? { endedSince: since, endedUntil: until } : { since, until }),
+  };
+  return `/deliveries?${new URLSearchParams(filters).toString()}`;
 }
 
 interface Span {

@@ -16,7 +16,11 @@ const LOOK_AGAIN_MS = 5_000;
 
 export function Audiences() {
   const filters = useFilters();
-  const read = useRead('GET /audiences', { query: filters.query(['after']) }, { every: LOOK_AGAIN_MS, keep: true });
+  const read = useRead(
+    'GET /audiences',
+    { query: { ...filters.query(['after']), total: 'true' } },
+    { every: LOOK_AGAIN_MS, keep: true },
+  );
   const found = read.data?.data;
   return (
     <Lists make={{ to: '/audiences/new', label: 'Build an audience' }} any={(found?.data.length ?? 0) > 0}>
@@ -31,7 +35,7 @@ export function Audiences() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={found?.next ?? null} />
+      <Pager filters={filters} page={found} />
     </Lists>
   );
 }
@@ -72,7 +76,7 @@ export function ComputedTraits() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={found?.next ?? null} />
+      <Pager filters={filters} page={found} />
     </Lists>
   );
 }

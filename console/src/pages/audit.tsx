@@ -12,7 +12,11 @@ const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
 export function Audit() {
   const filters = useFilters();
   const admin = useMay('GET /audit');
-  const read = useRead('GET /audit', { query: filters.query(FILTERS) }, { enabled: admin, keep: true });
+  const read = useRead(
+    'GET /audit',
+    { query: { ...filters.query(FILTERS), total: 'true' } },
+    { enabled: admin, keep: true },
+  );
   if (!admin) return <AdminsOnly title="Audit" />;
   return (
     <Page title="Audit">
@@ -32,7 +36,7 @@ export function Audit() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }

@@ -39,7 +39,7 @@ export function Deletions() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }

@@ -21,7 +21,7 @@ import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = [
   ...(['destination', 'source', 'status', 'type', 'event', 'code', 'error', 'user', 'message', 'q'] as const),
-  ...(['since', 'until', 'after'] as const),
+  ...(['since', 'until', 'endedSince', 'endedUntil', 'after'] as const),
 ] as const;
 
 type Row = Response['data'][number];
@@ -29,7 +29,9 @@ type Row = Response['data'][number];
 /** The outcome of each message, with filters that the address holds. */
 export function Deliveries() {
   const filters = useFilters();
-  const read = useRead('GET /deliveries', { query: queryOf(filters) }, { every: 5_000, keep: true });
+  const query = queryOf(filters);
+  const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
+  const total = useTotal(query);
   return (
     <Page title="Deliveries">
       <FilterBar filters={filters} label="Search">
@@ -50,6 +52,10 @@ export function Deliveries() {
         <TextFilter filters={filters} name="message" label="Message id" />
         <TimeFilter filters={filters} name="since" label="Accepted from" />
         <TimeFilter filters={filters} name="until" label="Accepted before" />
+        {ENDED.map(({ name, label }) => {
+          // A chart sets them.
+          return filters.get(name) !== '' && <TimeFilter key={name} filters={filters} name={name} label={label} />;
+        })}
       </FilterBar>
       <SavedViews list="deliveries" filters={filters} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
@@ -58,9 +64,23 @@ export function Deliveries() {
       ) : (
         <Unread read={read} what="deliveries" />
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} total={total} />
     </Page>
   );
+}
+
+const ENDED = [
+  { name: 'endedSince', label: 'Ended from' },
+  { name: 'endedUntil', label: 'Ended before' },
+];
+
+const COUNT_AGAIN_MS = 30_000;
+
+/** Counts the list less often than it is read. A search is not counted. */
+function useTotal({ after: _, ...query }: ReturnType<typeof queryOf>) {
+  const options = { every: COUNT_AGAIN_MS, keep: true, enabled: !('q' in query) };
+  const read = useRead('GET /deliveries', { query: { ...query, limit: 1, total: 'true' } }, options);
+  return 'q' in query ? undefined : read.data?.data.total;
 }
 
 /** The shortest text that the API searches for. */

@@ -60,6 +60,7 @@ function Loaded({ delivery }: { delivery: Delivery }) {
           attempt={attempt}
           heading={attemptName(attempt)}
           body={delivery.body}
+          isTest={delivery.test}
         />
       ))}
       {delivery.attempts.length > 1 && <Compare attempts={delivery.attempts} />}

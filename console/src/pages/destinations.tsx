@@ -1,14 +1,20 @@
 import { Text } from '@mantine/core';
-import { type Destination } from '../../../shared/api/operations';
+import { type Destination, type Overview } from '../../../shared/api/operations';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
+import { count, errorInShort, rateInWords } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread } from '../ui/ui';
+import { Sparkline } from '../ui/sparkline';
+import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
-/** All destinations. */
+const LOOK_AGAIN_MS = 10_000;
+
+/** All destinations, with the health of each. */
 export function Destinations() {
   const filters = useFilters();
-  const read = useRead('GET /destinations', { query: filters.query(['after']) });
+  const read = useRead('GET /destinations', { query: { ...filters.query(['after']), total: 'true' } });
+  // One request for all rows.
+  const health = useRead('GET /overview', { query: { trend: 'true' } }, { every: LOOK_AGAIN_MS, keep: true });
   const admin = useMay('POST /destinations');
   const actions = admin ? (
     <LinkButton primary to="/connect">
@@ -18,17 +24,20 @@ export function Destinations() {
   return (
     <Page title="Destinations" actions={actions}>
       {read.data && !read.error ? (
-        <List destinations={read.data.data.data} />
+        <List destinations={read.data.data.data} health={health.data?.data.data ?? []} />
       ) : (
         <Unread read={read} what="destinations" />
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }
 
-function List({ destinations }: { destinations: Destination[] }) {
+type Row = Overview['data'][number];
+
+function List({ destinations, health }: { destinations: Destination[]; health: readonly Row[] }) {
   const names = useNames('sources');
+  const rows = new Map(health.map((row) => [row.destination, row]));
   if (destinations.length === 0) {
     return (
       <Empty title="No destinations yet">
@@ -38,15 +47,16 @@ function List({ destinations }: { destinations: Destination[] }) {
     );
   }
   return (
-    <Table label="Destinations" head={['Name', 'State', 'Sources', 'URLs']}>
+    <Table label="Destinations" head={['Name', 'State', 'Last 24 h', 'Waiting', 'Last error', 'Sources', 'URLs']}>
       {destinations.map((destination) => (
         <tr key={destination.id}>
           <td>
             <TextLink to={`/destinations/${destination.id}`}>{destination.name}</TextLink>
           </td>
           <td>
-            <State of={destination} /> {!destination.hasSharedSecret && <Unsigned />}
+            <State of={destination} health={rows.get(destination.id)} /> {!destination.hasSharedSecret && <Unsigned />}
           </td>
+          <HealthCells of={rows.get(destination.id)} />
           <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
           <td className="break">{destination.webhooks.map(({ url }) => url ?? 'unreadable').join(', ')}</td>
         </tr>
@@ -64,7 +74,45 @@ export function Unsigned() {
   );
 }
 
-export function State({ of: { enabled, paused } }: { of: Pick<Destination, 'enabled' | 'paused'> }) {
+interface StateProps {
+  of: Pick<Destination, 'enabled' | 'paused'>;
+  /** undefined: not known, or not yet */
+  health?: Pick<Row, 'state'> | undefined;
+}
+
+/** Shows the state of a destination that is on, or that it is off or paused. */
+export function State({ of: { enabled, paused }, health }: StateProps) {
   if (!enabled) return <Pill kind="off" />;
-  return <Pill kind={paused ? 'paused' : 'on'} />;
+  return <Pill kind={paused ? 'paused' : (health?.state ?? 'on')} />;
+}
+
+function HealthCells({ of: row }: { of: Row | undefined }) {
+  if (!row) return Array.from({ length: 3 }, (_, i) => <td key={i}>–</td>);
+  const { trend, successRate, lastError, oldestWaitingAt } = row;
+  const waiting = row.waiting + row.retrying + row.held;
+  return (
+    <>
+      <td className="nowrap">
+        {trend && <Sparkline delivered={trend.delivered} failed={trend.failedAttempts} />} {rateInWords(successRate)}
+      </td>
+      <td>
+        {waiting === 0 ? (
+          'none'
+        ) : (
+          <>
+            {count(waiting)}, the oldest from <When at={oldestWaitingAt} />
+          </>
+        )}
+      </td>
+      <td className="break">
+        {lastError === null ? (
+          'none'
+        ) : (
+          <>
+            <span className="bad">{errorInShort(lastError)}</span>, <When at={lastError.at} />
+          </>
+        )}
+      </td>
+    </>
+  );
 }

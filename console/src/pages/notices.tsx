@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { type Notice } from '../../../shared/api/operations';
-import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
+import { NOTICE_KINDS } from '../../../shared/model/config';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { counted, placeOf, spanOf } from '../lib/labels';
@@ -9,10 +9,11 @@ import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When }
 
 const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
 
-/** Notices about destinations and profiles in trouble, and how each ended. */
+/** Notices about failing destinations, and how each ended. */
 export function Notices() {
   const filters = useFilters();
-  const read = useRead('GET /notices', { query: filters.query(FILTERS) }, { every: 5_000, keep: true });
+  const query = { ...filters.query(FILTERS), total: 'true' as const };
+  const read = useRead('GET /notices', { query }, { every: 5_000, keep: true });
   return (
     <Page title="Notices" actions={<LinkButton to="/alerts">Alerts</LinkButton>}>
       <FilterBar filters={filters} label="Filter">
@@ -34,7 +35,7 @@ export function Notices() {
       ) : (
         <List notices={read.data.data.data} />
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }
@@ -72,7 +73,9 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       <td>
         <Pill kind={kind} />
       </td>
-      <td>{destination === null ? name : <TextLink to={placeOf(destination)}>{name}</TextLink>}</td>
+      <td>
+        <TextLink to={placeOf(destination)}>{name}</TextLink>
+      </td>
       <td className="break">
         <Facts notice={notice} />
       </td>
@@ -89,7 +92,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
             <Button
               size="xs"
               variant="default"
-              aria-label={`Acknowledge: ${kind.replaceAll('_', ' ')}, ${name}, ${id}`}
+              aria-label={`Acknowledge: ${kind.replace('_', ' ')}, ${name}, ${id}`}
               onClick={onSeen}
             >
               Acknowledge
@@ -101,9 +104,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   );
 }
 
-function Facts({ notice }: { notice: Notice }) {
-  const { at, since, endedAt, kind, failures, deadLetters, partlyDelivered, fullProfiles, error } = notice;
-  const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
+function Facts({ notice: { at, since, endedAt, kind, failures, deadLetters, error } }: { notice: Notice }) {
   return (
     <>
       {kind === 'failing' && (
@@ -120,13 +121,6 @@ function Facts({ notice }: { notice: Notice }) {
       {kind === 'recovered' && <>well again after {spanOf(Date.parse(at) - Date.parse(since))}. </>}
       {failures > 0 && `${counted(failures, 'failed attempt')}. `}
       {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
-      {partlyDelivered > 0 && `Not delivered to all URLs: ${counted(partlyDelivered, 'event')}. `}
-      {fullProfiles > 0 && `${counted(fullProfiles, 'full profile')}. `}
-      {isLasting && endedAt !== null && (
-        <>
-          over since <When at={endedAt} />.{' '}
-        </>
-      )}
       {error !== null && <span className="bad">{error}</span>}
     </>
   );

@@ -1,14 +1,13 @@
 import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { sinceOf } from '../lib/series';
+import { type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { count, latency } from '../lib/labels';
-import { Charts, type Range } from './overview-charts';
+import { Charts } from '../ui/time-charts';
 import { type Filters, NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Checklist } from './checklist';
-import { State } from './destinations';
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly { value: string; label: string; ms: number }[] = [
@@ -24,9 +23,10 @@ export function Overview() {
   const span = filters.get('span');
   const zoom = zoomOf(filters.get('since'), filters.get('until'));
   const since = zoom?.since ?? sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
-  const query = { since, ...filters.query(['destination']) };
+  const until = zoom && { until: zoom.until };
+  const query = { since, ...until, ...filters.query(['destination']) };
   const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
-  const calls = useRead('GET /overview/calls', { query: { since } }, { every: 5_000, keep: true });
+  const calls = useRead('GET /overview/calls', { query: { since, ...until } }, { every: 5_000, keep: true });
   const empty = read.data?.data.data.length === 0;
   // The empty page has its own button.
   const actions =
@@ -189,7 +189,7 @@ function PerDestination({ of: rows }: { of: Row[] }) {
               <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
             </td>
             <td>
-              <State of={row} />
+              <Pill kind={row.state} />
             </td>
             <td>{count(row.delivered)}</td>
             <td>{count(row.retrying)}</td>

@@ -22,7 +22,7 @@ function Past() {
   const names = useNames('destinations');
   const read = useRead('GET /replays', { query: filters.query(['after']) }, { every: 3_000 });
   if (!read.data || read.error) return <Unread read={read} what="replays" />;
-  const { data, next } = read.data.data;
+  const { data } = read.data.data;
   if (data.length === 0) return <Empty title="No replays yet" />;
   return (
     <>
@@ -45,7 +45,7 @@ function Past() {
           </tr>
         ))}
       </Table>
-      <Pager filters={filters} next={next} />
+      <Pager filters={filters} page={read.data.data} />
     </>
   );
 }

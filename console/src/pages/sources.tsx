@@ -12,7 +12,7 @@ export function Sources() {
   const filters = useFilters();
   const admin = useMay('POST /sources');
   const telling = useTelling();
-  const read = useRead('GET /sources', { query: filters.query(['after']) });
+  const read = useRead('GET /sources', { query: { ...filters.query(['after']), total: 'true' } });
   return (
     <Page title="Sources">
       {admin && <NewSource />}
@@ -40,7 +40,7 @@ export function Sources() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }

@@ -10,7 +10,7 @@ import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unr
 export function Tokens() {
   const filters = useFilters();
   const admin = useMay('GET /tokens');
-  const read = useRead('GET /tokens', { query: filters.query(['after']) }, { enabled: admin });
+  const read = useRead('GET /tokens', { query: { ...filters.query(['after']), total: 'true' } }, { enabled: admin });
   const remove = useChange('DELETE /tokens/{id}');
   if (!admin) return <AdminsOnly title="Tokens" />;
   return (
@@ -28,7 +28,7 @@ export function Tokens() {
           ))}
         </Table>
       )}
-      <Pager filters={filters} next={read.data?.data.next ?? null} />
+      <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
 }

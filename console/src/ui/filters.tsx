@@ -2,7 +2,11 @@ import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
+import { type Deliveries } from '../../../shared/api/operations';
 import { useNames } from '../lib/api';
+import { pageInWords } from '../lib/labels';
+
+type Total = NonNullable<Deliveries['total']>;
 
 /** A pause in typing that ends a word. */
 const TYPING_MS = 400;
@@ -174,33 +178,51 @@ export function TextFilter({ filters, name, label, ...input }: Named & { placeho
 
 interface PagerProps {
   filters: Filters;
-  next: string | null;
+  /** undefined: not read yet */
+  page: ListPage | undefined;
+  /** the number of all items, if it is read apart from the page */
+  total?: Total | undefined;
   name?: PageName;
 }
 
-/** Goes to the next page and back to the first. The position is a cursor, so the number of a page is in the address. */
-export function Pager({ filters, next, name = 'after' }: PagerProps) {
-  const first = filters.get(name) === '';
-  if (first && next === null) return null;
-  const page = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
+interface ListPage {
+  data: readonly unknown[];
+  next: string | null;
+  total?: Total | undefined;
+}
+
+/**
+ * Says which items of how many are shown, and goes to the next page and back to the first. The position is a cursor, so
+ * the number of a page is in the address.
+ */
+export function Pager({ filters, page, total = page?.total, name = 'after' }: PagerProps) {
+  const [first, next] = [filters.get(name) === '', page?.next ?? null];
+  const isOnly = first && next === null;
+  const nth = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
   const numbered = name === 'after';
+  const says = total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : `Page ${nth}`;
+  if (isOnly && says === '') return null;
   return (
     <Group>
-      <Button
-        variant="default"
-        disabled={first}
-        onClick={() => filters.go({ [name]: '', ...(numbered && { page: '' }) })}
-      >
-        First page
-      </Button>
-      {numbered && <Text size="sm">Page {page}</Text>}
-      <Button
-        variant="default"
-        disabled={next === null}
-        onClick={() => filters.go({ [name]: next ?? '', ...(numbered && { page: String(page + 1) }) })}
-      >
-        Next page
-      </Button>
+      {!isOnly && (
+        <Button
+          variant="default"
+          disabled={first}
+          onClick={() => filters.go({ [name]: '', ...(numbered && { page: '' }) })}
+        >
+          First page
+        </Button>
+      )}
+      {numbered && <Text size="sm">{says}</Text>}
+      {!isOnly && (
+        <Button
+          variant="default"
+          disabled={next === null}
+          onClick={() => filters.go({ [name]: next ?? '', ...(numbered && { page: String(nth + 1) }) })}
+        >
+          Next page
+        </Button>
+      )}
     </Group>
   );
 }

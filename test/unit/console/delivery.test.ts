@@ -3,7 +3,7 @@ import { changesBetween } from '../../../console/src/delivery/differences';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
 import { budgetInWords, momentsOf } from '../../../console/src/delivery/timeline';
 import { acceptedInWords, errorInWords, jsonIn } from '../../../console/src/destination/attempt-text';
-import { curlOf } from '../../../console/src/lib/curl';
+import { curlOf } from '../../../shared/model/curl';
 import { type Delivery } from '../../../shared/api/operations';
 
 type Attempt = Delivery['attempts'][number];

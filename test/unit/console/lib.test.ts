@@ -4,7 +4,8 @@ import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
 import { addressWarning } from '../../../shared/model/address-warning';
 import { checklistOf } from '../../../console/src/lib/checklist';
 import { newSecret } from '../../../console/src/lib/secret';
-import { everyStep, latencyTicks, sinceOf, stepLabel } from '../../../console/src/lib/series';
+import { lastAttempts, responseInShort } from '../../../console/src/destination/last-attempts';
+import { everyStep, latencyTicks, listOf, sinceOf, stepLabel } from '../../../console/src/lib/series';
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
 import {
   absolute,
@@ -12,6 +13,8 @@ import {
   isoOfLocal,
   latency,
   localOfIso,
+  pageInWords,
+  rateInWords,
   reasonInWords,
   relative,
 } from '../../../console/src/lib/labels';
@@ -210,6 +213,59 @@ test.each([
   [270_000, [0, 60_000, 120_000, 180_000, 240_000, 300_000]],
 ])('the axis of latencies up to %d ms has the ticks %j', (max, ticks) => {
   expect(latencyTicks(max)).toEqual(ticks);
+});
+
+test.each([
+  [1, 50, { count: 1_234, exact: true }, '1–50 of 1,234'],
+  [25, 34, { count: 1_234, exact: true }, '1,201–1,234 of 1,234'],
+  [1, 50, { count: 10_000, exact: false }, '1–50 of more than 10,000'],
+  [2, 50, { count: 7, exact: false }, '51–100 of at least 100'],
+  [1, 7, { count: 6, exact: true }, '1–7 of 7'],
+  [1, 0, { count: 0, exact: true }, ''],
+])('page %d with %d rows of a list with the total %j says "%s"', (nth, rows, total, says) => {
+  expect(pageInWords(nth, rows, total)).toBe(says);
+});
+
+test.each([
+  [null, 'no attempts'],
+  [1, '100 %'],
+  [0.9999, '99.9 %'],
+  [0.5, '50 %'],
+  [0, '0 %'],
+])('the success rate %s is shown as %s', (rate, text) => {
+  expect(rateInWords(rate)).toBe(text);
+});
+
+test('a bar leads to the deliveries of its time and status, and dead ones by the time they ended', () => {
+  const range = { since: '2026-01-01T10:00:00.000Z', until: '2026-01-01T11:00:00.000Z' };
+  const query = (...given: Parameters<typeof listOf>) =>
+    Object.fromEntries(new URLSearchParams(listOf(...given).split('?')[1]));
+  expect(query('', range)).toEqual(range);
+  expect(query('dst_1', range, 'delivered')).toEqual({ destination: 'dst_1', status: 'delivered', ...range });
+  expect(query('', range, 'dead')).toEqual({ status: 'dead', endedSince: range.since, endedUntil: range.until });
+});
+
+test('the last attempts of a destination come from all its deliveries, newest first', () => {
+  const url = (status: number, outcome: 'delivered' | 'retry') => ({
+    url: 'whk',
+    origin: '',
+    outcome,
+    status,
+    durationMs: 1,
+  });
+  const attempt = (at: string, n = 1) => ({
+    ...{ n, replay: 0, at, durationMs: 5, outcome: 'retry' as const },
+    urls: [url(503, 'retry'), url(200, 'delivered')],
+  });
+  type Lists = Parameters<typeof lastAttempts>[0];
+  const row = (id: string, ...at: string[]) => ({ id, attempts: at.map((each, i) => attempt(each, i + 1)) });
+  const lists = [
+    [row('dlv_new', '2026-01-01T10:05:00Z'), row('dlv_old', '2026-01-01T09:00:00Z', '2026-01-01T10:06:00Z')],
+    [row('dlv_old', '2026-01-01T09:00:00Z', '2026-01-01T10:06:00Z')],
+  ] as unknown as Lists;
+  const found = lastAttempts(lists, 2);
+  expect(found.map(({ delivery, n }) => `${delivery.id} ${n}`)).toEqual(['dlv_old 2', 'dlv_new 1']);
+  expect(responseInShort(found[0]!)).toBe('503');
 });
 
 test('saved views are kept by name, replaced by the same name, and survive broken storage', () => {

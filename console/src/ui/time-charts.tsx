@@ -1,17 +1,16 @@
 import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
-import { type ReactNode } from 'react';
+import { useRef } from 'react';
 import { useNavigate } from 'react-router';
 import { type Calls, type Overview } from '../../../shared/api/operations';
-import { everyStep, latencyTicks, type Step, stepLabel } from '../lib/series';
+import { everyStep, latencyTicks, listOf, type Range, type Step, stepLabel } from '../lib/series';
+import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { count, counted, latency } from '../lib/labels';
-import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from '../ui/charts';
-import { Table, TextLink, Unread } from '../ui/ui';
-import { useZoom } from '../ui/zoom';
+import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from './charts';
+import { Table, TextLink, Unread } from './ui';
+import { useZoom } from './zoom';
 
-export interface Range {
-  since: string;
-  until: string;
-}
+/** Counts of deliveries over time, of all destinations or of one. */
+type Counted = Pick<Overview, 'since' | 'stepSeconds' | 'series'>;
 
 interface Props {
   overview: Overview;
@@ -32,33 +31,38 @@ export function Charts({ overview, calls, ...shown }: Props) {
       ) : (
         <Unread read={calls} what="calls" />
       )}
-      <DeliveriesChart overview={overview} {...shown} />
-      <LatencyChart overview={overview} {...shown} />
+      <DeliveriesChart counted={overview} {...shown} />
+      <LatencyChart counted={overview} whole={overview.totals.latencyMs} {...shown} />
     </div>
   );
 }
 
-type Shown = Omit<Props, 'overview' | 'calls'>;
+export type Shown = Omit<Props, 'overview' | 'calls'>;
 
 interface BarsProps extends Pick<BarChartProps, 'series'> {
   steps: readonly Step<unknown>[];
   values: readonly Record<string, number | null>[];
   stepSeconds: number;
   onZoom: (range: Range) => void;
-  /** the user clicked a bar */
-  onPick: (range: Range) => void;
+  /** the user clicked a step, or a bar of this series there */
+  onPick: (range: Range, series: string | undefined) => void;
 }
 
 /** Stacked numbers of each step. A click leads to the step's list, and dragging zooms in. */
 function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps) {
   const labels = steps.map(({ at }) => stepLabel(at, stepSeconds));
+  // The bar hears of the mouse before the chart does.
+  const pressed = useRef<string>(undefined);
   const zoom = useZoom({
     labels,
     onPick: (index) => {
       const step = steps[index];
-      if (step) onPick({ since: step.at, until: step.until });
+      const series = pressed.current;
+      pressed.current = undefined;
+      if (step) onPick({ since: step.at, until: step.until }, series);
     },
     onZoom: (from, to) => {
+      pressed.current = undefined;
       const [first, last] = [steps[from], steps[to]];
       if (first && last) onZoom({ since: first.at, until: last.until });
     },
@@ -70,6 +74,7 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
       series={series}
       type="stacked"
       yAxisProps={WHOLE}
+      barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
       barChartProps={{ ...ACCESSIBLE, ...zoom.chartProps }}
       legendProps={LEGEND}
     >
@@ -102,16 +107,16 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
       <Bars
         {...{ steps, values, series, onZoom }}
         stepSeconds={calls.stepSeconds}
-        onPick={({ since, until }) => void navigate(listOf('', since, until))}
+        onPick={(range) => void navigate(listOf('', range))}
       />
     </Figure>
   );
 }
 
 /** Failed attempts are not stacked on finished deliveries: one delivery may have many. */
-function DeliveriesChart({ overview, endMs, only, onZoom }: { overview: Overview } & Shown) {
+export function DeliveriesChart({ counted: by, endMs, only, onZoom }: { counted: Counted } & Shown) {
   const navigate = useNavigate();
-  const steps = everyStep(overview, overview.series, endMs);
+  const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
     Delivered: found?.delivered ?? 0,
     Dead: found?.dead ?? 0,
@@ -133,56 +138,61 @@ function DeliveriesChart({ overview, endMs, only, onZoom }: { overview: Overview
     <Figure title="Deliveries" says={says}>
       <Bars
         {...{ steps, values, series, onZoom }}
-        stepSeconds={overview.stepSeconds}
-        onPick={({ since, until }) => void navigate(listOf(only, since, until))}
+        stepSeconds={by.stepSeconds}
+        onPick={(range, of) => void navigate(listOf(only, range, STATUS[of ?? '']))}
       />
-      <StepTable>
-        {steps
-          .filter(({ found }) => found !== undefined)
-          .map(({ at, until, found }) => (
-            <tr key={at}>
-              <td>
-                <TextLink to={listOf(only, at, until)}>{stepLabel(at, overview.stepSeconds)}</TextLink>
-              </td>
-              <td>{count(found?.delivered ?? 0)}</td>
-              <td>{count(found?.dead ?? 0)}</td>
-              <td>{count(found?.failedAttempts ?? 0)}</td>
-            </tr>
-          ))}
-      </StepTable>
+      <StepTable steps={steps} stepSeconds={by.stepSeconds} only={only} />
     </Figure>
   );
 }
 
+/** The status whose deliveries a series counts. */
+const STATUS: Readonly<Record<string, DeliveryStatus>> = { Delivered: 'delivered', Dead: 'dead' };
+
+interface StepTableProps {
+  steps: readonly Step<Counted['series'][number]>[];
+  stepSeconds: number;
+  only: string;
+}
+
 /** The same numbers as a table, whose links work with the keyboard and on a phone. */
-function StepTable({ children }: { children: ReactNode }) {
+function StepTable({ steps, stepSeconds, only }: StepTableProps) {
+  const link = (range: Range, n: number, status: DeliveryStatus) =>
+    n === 0 ? '0' : <TextLink to={listOf(only, range, status)}>{count(n)}</TextLink>;
+  const rows = steps.flatMap(({ at, until, found }) => (found ? [{ range: { since: at, until }, ...found }] : []));
   return (
     <details>
       <summary>As a table</summary>
       <Table label="Deliveries over time" head={['Time', 'Delivered', 'Dead', 'Failed attempts']}>
-        {children}
+        {rows.map(({ at, range, delivered, dead, failedAttempts }) => (
+          <tr key={at}>
+            <td>
+              <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
+            </td>
+            <td>{link(range, delivered, 'delivered')}</td>
+            <td>{link(range, dead, 'dead')}</td>
+            <td>{count(failedAttempts)}</td>
+          </tr>
+        ))}
       </Table>
     </details>
   );
 }
 
-/** Returns the address of the deliveries that were accepted in a step. */
-function listOf(destination: string, since: string, until: string): string {
-  const filters = { ...(destination !== '' && { destination }), since, until };
-  return `/deliveries?${new URLSearchParams(filters).toString()}`;
+interface LatencyProps extends Pick<Shown, 'endMs'> {
+  counted: Counted;
+  /** over the whole time */
+  whole: Overview['totals']['latencyMs'];
 }
 
-function LatencyChart({ overview, endMs }: { overview: Overview } & Shown) {
-  const steps = everyStep(overview, overview.series, endMs);
+export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
+  const steps = everyStep(by, by.series, endMs);
   const points = steps.map(({ at, found }) => ({
-    at: stepLabel(at, overview.stepSeconds),
+    at: stepLabel(at, by.stepSeconds),
     p50: found?.latencyMs.p50 ?? null,
     p95: found?.latencyMs.p95 ?? null,
   }));
-  const last = steps.findLast(({ found }) => found?.latencyMs.p50 != null);
-  const says = last?.found
-    ? `p50 ${latency(last.found.latencyMs.p50)}, p95 ${latency(last.found.latencyMs.p95)} (at ${stepLabel(last.at, overview.stepSeconds)})`
-    : 'No data yet';
+  const says = whole.p50 === null ? 'No data yet' : `p50 ${latency(whole.p50)}, p95 ${latency(whole.p95)}`;
   const series = [
     { name: 'p50', color: 'blue.6' },
     { name: 'p95', color: 'grape.6' },
