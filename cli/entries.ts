@@ -48,7 +48,8 @@ export async function find<K extends Kind>(api: Api, kind: K, idOrName: string):
   }
 }
 
-function isNamed(kind: Kind): kind is NamedKind {
+/** Returns whether entries of a kind have names. */
+export function isNamed(kind: string): kind is NamedKind {
   return kind in NAMED;
 }
 

@@ -4,13 +4,14 @@ import { PassThrough, Writable } from 'node:stream';
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { type Group, type Session } from '../command';
-import { addReadTools, addWriteTools } from '../mcp/tools';
+import { type OpenApi } from '../mcp/operations';
+import { addTools } from '../mcp/tools';
 import { version } from '../version';
 
-/** `waypost mcp`: a server of the Model Context Protocol, with which an AI assistant looks into Waypost. */
+/** `waypost mcp`: a server of the Model Context Protocol, with which an AI assistant operates Waypost. */
 
 interface McpOptions {
-  allowWrites?: boolean;
+  readOnly?: boolean;
 }
 
 export function addMcp(program: Group): void {
@@ -19,17 +20,23 @@ export function addMcp(program: Group): void {
     {
       summary: 'Serve tools for AI assistants over standard input and output (Model Context Protocol)',
       example: 'mcp --url http://127.0.0.1:8090',
-      options: [['--allow-writes', 'also offer tools that replay deliveries']],
-      more: 'The tools find deliveries, show one, explain why it waits, and list destinations. They see message bodies. Without\n--allow-writes no tool changes anything. Use a read-only token in any case: the token limits the tools too.',
+      options: [
+        ['--read-only', 'offer only tools that change nothing'],
+        ['--allow-writes', 'no effect: kept for existing configurations'],
+      ],
+      more: 'Each operation of the API that your token may call is a tool, except event streams. The role and the rights of the token\ndecide which tools there are. The tools see message bodies. Give an assistant a read-only token unless it shall make changes.',
     },
     serve,
   );
 }
 
-async function serve({ world, api, print }: Session, { allowWrites = false }: McpOptions): Promise<void> {
+async function serve({ world, api, print }: Session, { readOnly = false }: McpOptions): Promise<void> {
+  const [{ data: session }, { data: document }] = await Promise.all([
+    api().call('GET /session', {}),
+    api().call('GET /openapi.json', {}),
+  ]);
   const server = new McpServer({ name: 'waypost', version: version() });
-  addReadTools(server, api);
-  if (allowWrites) addWriteTools(server, api);
+  addTools(server, api(), { document: document as unknown as OpenApi, session, readOnly });
   const open = new OpenRequests();
   const input = new PassThrough();
   const output = new Writable({
@@ -40,7 +47,9 @@ async function serve({ world, api, print }: Session, { allowWrites = false }: Mc
     },
   });
   // Standard output belongs to the protocol.
-  print.note(`Serving MCP for ${api().base}, ${allowWrites ? 'with' : 'without'} tools that make changes.`);
+  print.note(
+    `Serving MCP for ${api().base} with the tools of the role ${session.role}${readOnly ? ' that change nothing' : ''}.`,
+  );
   await server.connect(new StdioServerTransport(input, output));
   world.stop.addEventListener('abort', () => open.giveUp(), { once: true });
   const lines = createInterface({ input: world.stdin, signal: world.stop });

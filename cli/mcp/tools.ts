@@ -1,102 +1,142 @@
-import { type McpServer } from '@modelcontextprotocol/server';
+import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { MESSAGE_TYPES } from '../../shared/model/message';
-import { DELIVERY_STATUSES } from '../../shared/model/reasons';
-import { type Api, readList } from '../connect/api';
-import { find } from '../entries';
+import { type Input, type Name } from '../../shared/api/client';
+import { type Deliveries, type Session } from '../../shared/api/operations';
+import { type Api } from '../connect/api';
+import { uploadMembers } from '../connect/upload';
+import { find, isNamed } from '../entries';
+import { usage } from '../process-context';
 import { timeOf } from '../time';
 import { explain } from './explain';
+import { type OpenApi, type OperationTool, operationTools } from './operations';
 
 /** The tools of `waypost mcp`. Each calls the control API, so the role of the token limits them too. */
 
-const MOST_FOUND = 200;
 /** A model reads a short list better than a long one. */
 const FOUND = 20;
 
-const id = z.string().min(1).max(500).describe('The id of the delivery (its webhook-id), such as dlv_…');
-const name = z.string().min(1).max(500).describe('The id or the unique name of the destination');
-const time = z.string().max(50).describe('Such as 15m, 24h or 7d ago, or 2026-12-01T10:00:00Z');
-
-const FIND = z.object({
-  destination: name.optional(),
-  user: z.string().max(8_000).optional().describe("The user's id, in full"),
-  message: z.string().max(500).optional().describe("The message's id, in full"),
-  status: z.enum(DELIVERY_STATUSES).optional(),
-  type: z.enum(MESSAGE_TYPES).optional(),
-  since: time.optional().describe('Accepted at this time or later. Such as 15m or 24h ago, or an ISO time'),
-  until: time.optional().describe('Accepted before this time'),
-  limit: z.int().min(1).max(MOST_FOUND).default(FOUND),
-});
-
-/** A tool that changes nothing. */
-const READS = { readOnlyHint: true, openWorldHint: false };
+type Arguments = Record<string, unknown>;
 
 const answer = (value: unknown) => ({
   content: [{ type: 'text' as const, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }],
 });
 
-export function addReadTools(server: McpServer, api: () => Api): void {
-  server.registerTool(
-    'find_deliveries',
-    {
-      title: 'Find deliveries',
-      description: 'Finds the deliveries of messages to webhooks, newest first: by user, destination, status and time.',
-      inputSchema: FIND,
-      annotations: READS,
-    },
-    async ({ destination, since, until, limit, ...filters }) => {
-      const query = {
-        ...filters,
-        ...(destination !== undefined && { destination: (await find(api(), 'destination', destination)).id }),
-        ...(since !== undefined && { since: timeOf(since, 'since', Date.now()) }),
-        ...(until !== undefined && { until: timeOf(until, 'until', Date.now()) }),
-      };
-      const rows = await readList(api(), 'GET /deliveries', { query }, limit);
-      // Attempts are long: show_delivery has them.
-      return answer(rows.map(({ attempts: _, ...row }) => row));
-    },
-  );
-  server.registerTool(
-    'show_delivery',
-    {
-      title: 'Show a delivery',
-      description: 'Shows one delivery with its body, its attempts, the responses, and its remaining time.',
-      inputSchema: z.object({ id }),
-      annotations: READS,
-    },
-    async ({ id: given }) => answer(await find(api(), 'delivery', given)),
-  );
+interface Offered {
+  /** describes the API */
+  document: OpenApi;
+  session: Session;
+  readOnly: boolean;
+}
+
+/** Adds a tool for each operation that the token may call, and a tool that explains a delivery. */
+export function addTools(server: McpServer, api: Api, { document, session, readOnly }: Offered) {
+  const tools = operationTools(document, session, readOnly);
+  for (const tool of tools) {
+    const { name, summary, input, annotations } = tool;
+    server.registerTool(
+      name,
+      { title: summary, description: summary, inputSchema: fromJsonSchema<Arguments>(input, UNCHECKED), annotations },
+      async (given: Arguments) => answer(await perform(api, tool, given)),
+    );
+  }
+  if (tools.some(({ operation }) => operation === 'GET /deliveries/{id}')) addExplanation(server, api);
+}
+
+/** The API validates the arguments: its sentences name the fault, and the fields. */
+const UNCHECKED: Parameters<typeof fromJsonSchema>[1] = {
+  getValidator: <T>() => {
+    return (input: unknown) => ({
+      valid: true as const,
+      data: (input ?? {}) as NonNullable<T>,
+      errorMessage: undefined,
+    });
+  },
+};
+
+function addExplanation(server: McpServer, api: Api): void {
   server.registerTool(
     'explain_delivery',
     {
       title: 'Explain a delivery',
       description: 'Says in sentences why a delivery waits or how it ended, and when the next attempt follows.',
-      inputSchema: z.object({ id }),
-      annotations: READS,
+      inputSchema: z.object({ id: z.string().min(1).max(500).describe('The id of the delivery, such as dlv_…') }),
+      annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    async ({ id: given }) => answer(explain(await find(api(), 'delivery', given), Date.now())),
-  );
-  server.registerTool(
-    'list_destinations',
-    {
-      title: 'List destinations',
-      description: 'Lists the destinations with their counts of the last day, latencies and failing endpoints.',
-      annotations: READS,
-    },
-    async () => answer((await api().call('GET /overview', {})).data.data),
+    async ({ id }) => answer(explain(await find(api, 'delivery', id), Date.now())),
   );
 }
 
-export function addWriteTools(server: McpServer, api: () => Api): void {
-  server.registerTool(
-    'replay_delivery',
-    {
-      title: 'Replay a delivery',
-      description:
-        'Sends an ended delivery again, to the current URLs of its destination and with the same webhook-id.',
-      inputSchema: z.object({ id }),
-      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-    },
-    async ({ id: given }) => answer((await api().call('POST /deliveries/{id}/replay', { id: given, body: {} })).data),
-  );
+/** @throws CliError */
+async function perform(api: Api, tool: OperationTool, given: Arguments): Promise<unknown> {
+  const { operation, name, input } = tool;
+  const unknown = Object.keys(given).filter((argument) => !(argument in input.properties));
+  const missing = input.required.filter((argument) => given[argument] === undefined);
+  if (unknown.length > 0) {
+    throw usage(`${name} has no argument ${unknown.join(', ')}. It takes ${Object.keys(input.properties).join(', ')}.`);
+  }
+  if (missing.length > 0) throw usage(`${name} needs ${missing.join(' and ')}.`);
+  const id = given.id === undefined ? undefined : await idOf(api, operation.split('/')[1] ?? '', given.id);
+  if ('lines' in input.properties) return uploadLines(api, tool, id ?? '', given.lines);
+  const call = {
+    ...(id !== undefined && { id }),
+    query: await queryOf(api, tool, given),
+    ...('body' in input.properties && { body: given.body ?? {} }),
+    ...(given.version !== undefined && { ifMatch: `"${textOf(given.version)}"` }),
+  };
+  const { data } = await api.call(operation as Name, call as unknown as Input<Name>);
+  if (data === undefined) return 'Done.';
+  return operation === 'GET /deliveries' ? withoutAttempts(data as unknown as Deliveries) : data;
+}
+
+/** Attempts are long: get_delivery has them. */
+function withoutAttempts(page: Deliveries) {
+  return { ...page, data: page.data.map(({ attempts: _, ...row }) => row) };
+}
+
+async function queryOf(api: Api, { parameters, times }: OperationTool, given: Arguments): Promise<object> {
+  const query: Arguments = parameters.includes('limit') ? { limit: FOUND } : {};
+  for (const name of parameters) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (times.includes(name)) query[name] = timeOf(textOf(value), name, Date.now());
+    else if (name === 'destination' || name === 'source') query[name] = await idOf(api, `${name}s`, value);
+    else query[name] = value;
+  }
+  return query;
+}
+
+/** Ids begin with the name of their kind: dst_, src_. */
+const ID = /^[a-z]{3}_/;
+const KIND_OF: Readonly<Record<string, string>> = {
+  ...{ sources: 'source', destinations: 'destination', audiences: 'audience', tokens: 'token' },
+  'computed-traits': 'trait',
+};
+
+/** Returns the id of an entry that is given by its id or by a unique name. @throws CliError */
+async function idOf(api: Api, resource: string, given: unknown): Promise<string> {
+  const text = textOf(given);
+  const kind = KIND_OF[resource];
+  return kind === undefined || !isNamed(kind) || ID.test(text) ? text : (await find(api, kind, text)).id;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function uploadLines(api: Api, { operation, name }: OperationTool, id: string, lines: unknown) {
+  if (!Array.isArray(lines)) throw usage(`${name} needs lines: a list of texts.`);
+  const text = lines.map((line) => `${textOf(line)}\n`).join('');
+  return uploadMembers(api, {
+    id,
+    method: operation.startsWith('PUT') ? 'PUT' : 'PATCH',
+    input: { stream: streamOf(text), size: undefined },
+    // The list is explicit.
+    mayBeEmpty: true,
+    onProgress: () => undefined,
+  });
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- the upload reads a stream
+async function* streamOf(text: string): AsyncGenerator<string> {
+  if (text !== '') yield text;
 }

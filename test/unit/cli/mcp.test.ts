@@ -1,5 +1,8 @@
 import { explain } from '../../../cli/mcp/explain';
-import { type Delivery } from '../../../shared/api/operations';
+import { type OpenApi, operationTools, toolName } from '../../../cli/mcp/operations';
+import { openApi } from '../../../services/control/http/openapi';
+import { OPERATION_IDS } from '../../../shared/api/access';
+import { type Delivery, operationOf } from '../../../shared/api/operations';
 import { waypost } from '../../support/cli';
 
 /** `waypost mcp` over its standard input and output, against a control API in this process. */
@@ -17,15 +20,23 @@ const delivery = {
   },
 } as unknown as Delivery;
 
+const document = openApi() as unknown as OpenApi;
 const requests: string[] = [];
+/** the identity of the token */
+let session: { role: string; rights: string[] | null };
 beforeEach(() => {
   requests.length = 0;
+  session = { role: 'admin', rights: null };
   jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
     const { pathname, search } = new URL(input);
     const path = pathname.replace('/api/v1', '');
-    requests.push(`${init?.method ?? 'GET'} ${path}${search}`);
+    if (path === '/session') return Promise.resolve(Response.json(session));
+    if (path === '/openapi.json') return Promise.resolve(Response.json(document));
+    requests.push(`${init?.method ?? 'GET'} ${path}${search}${init?.body == null ? '' : ` ${init.body as string}`}`);
     if (path === '/deliveries') return Promise.resolve(Response.json({ data: [delivery], next: null }));
     if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json(delivery));
+    if (path === '/destinations')
+      return Promise.resolve(Response.json({ data: [{ id: 'dst_1', name: 'Hook' }], next: null }));
     if (path === '/destinations/dst_1') return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
     if (path === '/deliveries/dlv_1/replay')
       return Promise.resolve(Response.json({ id: 'dlv_1', replay: 1, status: 'waiting' }, { status: 202 }));
@@ -67,39 +78,118 @@ async function ask(argv: string[], ...methods: [method: string, params: object][
 
 const tool = (name: string, input: object = {}): [string, object] => ['tools/call', { name, arguments: input }];
 
-test('mcp offers only tools that change nothing, unless the command allows writes', async () => {
-  const names = (answer: Answer | undefined) => answer?.result.tools?.map(({ name }) => name);
-  const [reads] = await ask([], ['tools/list', {}]);
-  expect(names(reads)).toEqual(['find_deliveries', 'show_delivery', 'explain_delivery', 'list_destinations']);
-  for (const { annotations } of reads!.result.tools!) expect(annotations).toMatchObject({ readOnlyHint: true });
-  expect(names((await ask(['--allow-writes'], ['tools/list', {}]))[0])).toContain('replay_delivery');
+interface Listed {
+  name: string;
+  annotations: { readOnlyHint: boolean };
+  inputSchema: { properties: Record<string, unknown> };
+}
 
-  const [refused] = await ask([], tool('replay_delivery', { id: 'dlv_1' }));
+async function listed(argv: string[] = []): Promise<Listed[]> {
+  const [list] = await ask(argv, ['tools/list', {}]);
+  return list!.result.tools as unknown as Listed[];
+}
+
+test('mcp serves every operation of the API but event streams to an administrator', async () => {
+  const served = operationTools(document, { role: 'admin', rights: null }, false).map(({ operation }) => operation);
+  expect(served.sort()).toEqual(OPERATION_IDS.filter((id) => !operationOf(id).stream).sort());
+  const names = (await listed()).map(({ name }) => name);
+  expect(names).toHaveLength(served.length + 1);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.every((name) => /^[a-z_]+$/.test(name))).toBe(true);
+});
+
+test.each([
+  ['GET /deliveries', 'list_deliveries'],
+  ['GET /deliveries/{id}', 'get_delivery'],
+  ['POST /deliveries/{id}/replay', 'replay_delivery'],
+  ['GET /destinations/{id}/health', 'get_destination_health'],
+  ['POST /destinations', 'create_destination'],
+  ['POST /destinations/{id}/rotate-secret', 'rotate_destination_secret'],
+  ['POST /destinations/preview', 'preview_destination'],
+  ['PUT /audiences/{id}/members', 'replace_audience_members'],
+  ['DELETE /audiences/previews/{id}', 'delete_audience_preview'],
+  ['GET /overview/calls', 'get_overview_calls'],
+  ['PATCH /alerts', 'update_alerts'],
+])('the tool of %s is named %s', (operation, name) => {
+  const [method = '', path = ''] = operation.split(' ');
+  expect(toolName(method, path, name.startsWith('list_'))).toBe(name);
+});
+
+test('mcp offers only the tools that the role and the rights of the token allow', async () => {
+  session = { role: 'read_only', rights: null };
+  const reads = await listed();
+  // They end what the assistant itself began, and change nothing that is stored.
+  const own = ['delete_audience_preview', 'create_session', 'delete_session'];
+  const others = reads.filter(({ annotations }) => !annotations.readOnlyHint).map(({ name }) => name);
+  expect(others.sort()).toEqual(own.sort());
+  const names = reads.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['list_deliveries', 'get_delivery', 'explain_delivery']));
+  expect(names).not.toContain('replay_delivery');
+  session = { role: 'operator', rights: ['deliveries:read', 'deliveries:write'] };
+  const offered = (await listed()).map(({ name }) => name);
+  expect(offered).toEqual(expect.arrayContaining(['list_deliveries', 'replay_delivery']));
+  expect(offered).not.toContain('list_destinations');
+
+  const [refused] = await ask(['--read-only'], tool('replay_delivery', { id: 'dlv_1' }));
   expect(JSON.stringify(refused)).toMatch(/replay_delivery/);
   expect(requests).toEqual([]);
 });
 
-test('mcp finds deliveries by user and destination, shows one, and explains why it waits', async () => {
+test('the tool for deliveries takes every filter of the API', () => {
+  const [list] = operationTools(document, { role: 'read_only', rights: null }, true).filter(
+    ({ operation }) => operation === 'GET /deliveries',
+  );
+  expect(Object.keys(list!.input.properties)).toEqual(
+    expect.arrayContaining([
+      ...['destination', 'source', 'status', 'message', 'user', 'type', 'event', 'code', 'error', 'q'],
+      ...['since', 'until', 'limit', 'after'],
+    ]),
+  );
+  expect(list!.times).toEqual(['since', 'until', 'endedSince', 'endedUntil']);
+});
+
+test('mcp finds deliveries by every filter, shows one, and explains why it waits', async () => {
+  const filters = { user: 'u-17', event: 'Order Completed', code: '5xx', error: 'timeout', q: 'order-4711' };
   const [found, shown, explained] = await ask(
     [],
-    tool('find_deliveries', { user: 'u-17', destination: 'dst_1', status: 'retrying' }),
-    tool('show_delivery', { id: 'dlv_1' }),
+    tool('list_deliveries', { ...filters, destination: 'dst_1', status: 'retrying', since: '2026-01-01T00:00:00Z' }),
+    tool('get_delivery', { id: 'dlv_1' }),
     tool('explain_delivery', { id: 'dlv_1' }),
   );
-  expect(requests).toContain('GET /deliveries?user=u-17&status=retrying&destination=dst_1&limit=20');
+  const query = new URLSearchParams(requests.find((request) => request.includes('?'))!.split('?')[1]);
+  expect(Object.fromEntries(query)).toEqual({
+    ...{ ...filters, destination: 'dst_1', status: 'retrying', limit: '20' },
+    since: '2026-01-01T00:00:00.000Z',
+  });
   expect(found?.result.content?.[0]?.text).toContain('"id": "dlv_1"');
   expect(found?.result.content?.[0]?.text).not.toContain('"attempts"');
   expect(shown?.result.content?.[0]?.text).toContain('Order Completed');
   expect(explained?.result.content?.[0]?.text).toMatch(/^Delivery dlv_1 is retrying, because of backoff\. /);
 });
 
+test('a tool sends the body, takes the name of an entry for its id, and sends the version as If-Match', async () => {
+  await ask([], tool('update_destination', { id: 'Hook', version: 3, body: { paused: true } }));
+  expect(requests).toEqual([
+    'GET /destinations/Hook',
+    'GET /destinations?limit=200',
+    'PATCH /destinations/dst_1 {"paused":true}',
+  ]);
+  const [, init] = jest.mocked(globalThis.fetch).mock.calls.at(-1)!;
+  expect(init?.headers).toMatchObject({ 'if-match': '"3"' });
+});
+
 test('mcp answers a tool that fails with the sentence of the API, and goes on', async () => {
-  const [failed, next] = await ask(
-    ['--allow-writes'],
-    tool('show_delivery', { id: 'dlv_9' }),
+  const [failed, unknown, missing, next] = await ask(
+    [],
+    tool('get_delivery', { id: 'dlv_9' }),
+    tool('list_deliveries', { events: 'Order Completed' }),
+    tool('get_delivery'),
     tool('replay_delivery', { id: 'dlv_1' }),
   );
-  expect(failed?.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('Unknown') }] });
+  const fails = (text: string) => ({ isError: true, content: [{ text: expect.stringContaining(text) }] });
+  expect(failed?.result).toMatchObject(fails('Unknown'));
+  expect(unknown?.result).toMatchObject(fails('list_deliveries has no argument events. It takes destination, source'));
+  expect(missing?.result).toMatchObject(fails('get_delivery needs id'));
   expect(next?.result.content?.[0]?.text).toContain('"replay": 1');
 });
 

@@ -1,0 +1,138 @@
+import { hasRight, mayAct, type Right } from '../../shared/api/access';
+import { type Session } from '../../shared/api/operations';
+import { type Role } from '../../shared/model/config';
+
+/** Describes the operations of a control API as tools, by its OpenAPI document. Pure. */
+
+type JsonSchema = Record<string, unknown>;
+
+interface OpenApiOperation {
+  summary: string;
+  'x-waypost-role': Role | 'none';
+  'x-waypost-rights'?: Right[];
+  parameters?: {
+    name: string;
+    in: 'path' | 'header' | 'query';
+    required?: boolean;
+    description?: string;
+    schema: JsonSchema;
+  }[];
+  requestBody?: { content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, { content?: Record<string, unknown> }>;
+}
+
+export interface OpenApi {
+  paths: Record<string, Record<string, OpenApiOperation>>;
+}
+
+export interface OperationTool {
+  /** such as `GET /deliveries` */
+  operation: string;
+  name: string;
+  summary: string;
+  /** arguments, as JSON Schema */
+  input: { type: 'object'; properties: Record<string, JsonSchema>; required: string[]; additionalProperties: false };
+  /** query parameters among the arguments */
+  parameters: string[];
+  /** query parameters that are times */
+  times: string[];
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+}
+
+/** Returns the operations that a token may call, as tools. Event streams are left out, because they have no end. */
+export function operationTools(
+  { paths }: OpenApi,
+  { role, rights }: Pick<Session, 'role' | 'rights'>,
+  readOnly: boolean,
+): OperationTool[] {
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
+  );
+  return all
+    .filter(({ described }) => {
+      const { 'x-waypost-role': needed, 'x-waypost-rights': needs = [] } = described;
+      const may = mayAct(role, needed) && needs.every((right) => hasRight(rights ?? undefined, right));
+      return may && !isStream(described);
+    })
+    .map(({ method, path, described }) => toolOf(method, path, described))
+    .filter(({ annotations }) => !readOnly || annotations.readOnlyHint);
+}
+
+function isStream({ responses }: OpenApiOperation): boolean {
+  return Object.values(responses).some(({ content = {} }) => 'text/event-stream' in content);
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'replace',
+  PATCH: 'update',
+  DELETE: 'delete',
+};
+
+/** `GET /deliveries` → list_deliveries, `POST /destinations/{id}/rotate-secret` → rotate_destination_secret. */
+export function toolName(method: string, path: string, isList = false): string {
+  const parts = path.slice(1).replace('.json', '').split('/');
+  const nouns = parts.flatMap((part, i) => {
+    const isOne = method === 'POST' || parts[i + 1] === '{id}' || i < parts.length - 1;
+    return part === '{id}' ? [] : [isOne ? singular(part) : part];
+  });
+  // The last part of `POST /replays/{id}/cancel` is what happens.
+  const [verb = '', ...object] =
+    method === 'POST' && nouns.length > 1
+      ? (nouns.pop() ?? '').split('-')
+      : [isList ? 'list' : (VERBS[method] ?? method)];
+  return [verb, ...nouns, ...object].join('_').replaceAll('-', '_');
+}
+
+function singular(word: string): string {
+  return word.replace(/ies$/, 'y').replace(/s$/, '');
+}
+
+function toolOf(method: string, path: string, described: OpenApiOperation): OperationTool {
+  const { summary, parameters = [], requestBody, 'x-waypost-role': role } = described;
+  const query = parameters.filter((parameter) => parameter.in === 'query');
+  const [body, lines] = ['application/json', 'application/x-ndjson'].map((type) => requestBody?.content[type]?.schema);
+  const properties: Record<string, JsonSchema> = {
+    ...(path.includes('{id}') && { id: { type: 'string', description: idOf(path) } }),
+    ...Object.fromEntries(query.map(({ name, description, schema }) => [name, { ...schema, description }])),
+    ...(body && { body }),
+    ...(lines && { lines: { type: 'array', items: { type: 'string' }, description: 'The lines of the upload' } }),
+    ...(parameters.some(({ name }) => name === 'If-Match') && {
+      version: { type: 'integer', description: 'Refuse the change if the entry has another version by now' },
+    }),
+  };
+  // A POST that every reader may call computes something, and stores nothing.
+  const reads = method === 'GET' || (method === 'POST' && role === 'read_only');
+  const needed = ['id', ...query.filter(({ required }) => required).map(({ name }) => name), 'lines'];
+  const needsBody = Array.isArray(body?.required) && body.required.length > 0;
+  return {
+    operation: `${method} ${path}`,
+    name: toolName(
+      method,
+      path,
+      query.some(({ name }) => name === 'limit'),
+    ),
+    summary,
+    input: {
+      type: 'object',
+      properties,
+      required: [...needed.filter((name) => name in properties), ...(needsBody ? ['body'] : [])],
+      additionalProperties: false,
+    },
+    parameters: query.map(({ name }) => name),
+    times: query.flatMap(({ name, schema }) => (schema.format === 'date-time' ? [name] : [])),
+    annotations: {
+      readOnlyHint: reads,
+      destructiveHint: method === 'DELETE' || method === 'PUT' || path.endsWith('/cancel'),
+      idempotentHint: method !== 'POST' && method !== 'PATCH',
+      openWorldHint: !reads,
+    },
+  };
+}
+
+function idOf(path: string): string {
+  return path.startsWith('/deliveries')
+    ? 'The id of the delivery (its webhook-id), such as dlv_…'
+    : 'The id, or a unique name';
+}
