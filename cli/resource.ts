@@ -13,7 +13,7 @@ type Query<N extends ListId> = NonNullable<Operations[N]['query']>;
 interface List<N extends ListId> extends About {
   /** the operation that lists the rows */
   from: N;
-  columns: Column<Row<N>>[];
+  columns: Column<Row<N>>[] | ((session: Session) => Promise<Column<Row<N>>[]>);
   /** text to print instead of an empty table */
   empty: string;
   /** options by parameter of the query */
@@ -42,7 +42,8 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
     const query = await readFields(session, given, filters);
     const limit = most === undefined ? Infinity : limitOf(given, most);
     const input = { query } as unknown as Input<N>;
-    session.print.rows(columns, await readList(session.api(), from, input, limit), empty);
+    const rows = await readList(session.api(), from, input, limit);
+    session.print.rows(typeof columns === 'function' ? await columns(session) : columns, rows, empty);
   });
 }
 

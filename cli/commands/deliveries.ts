@@ -2,7 +2,8 @@ import { type Delivery } from '../../shared/api/operations';
 import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
-import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS, tryOf } from '../output/deliveries';
+import { listAll } from '../entries';
+import { ATTEMPT_COLUMNS, deliveryColumns, tryOf } from '../output/deliveries';
 import { printable } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -19,7 +20,7 @@ export function addDeliveries(program: Group): void {
     isDefault: true,
     summary: 'List deliveries, newest first',
     example: 'deliveries list --destination "My hook" --status dead --since 1h',
-    columns: DELIVERY_COLUMNS,
+    columns: columnsWithNames,
     filters: {
       destination: idField('--destination <destination>', 'destination'),
       source: idField('--source <source>', 'source'),
@@ -38,6 +39,13 @@ export function addDeliveries(program: Group): void {
     empty: 'No matching deliveries.',
   });
   addShow(deliveries, 'delivery', { summary: 'Show one delivery with its attempts and body', show: showDelivery });
+}
+
+/** Names the destinations for people. Without the right to read them, their ids remain. */
+async function columnsWithNames({ api, print }: Session) {
+  const destinations = print.json ? [] : await listAll(api(), 'destination').catch(() => []);
+  const names = new Map(destinations.map(({ id, name }) => [id, name]));
+  return deliveryColumns((id) => names.get(id) ?? id);
 }
 
 function showDelivery({ print, world }: Session, delivery: Delivery): void {

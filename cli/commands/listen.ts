@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Destination } from '../../shared/api/operations';
+import { curlOf } from '../../shared/model/curl';
 import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
 import { type Group, type Session, whole } from '../command';
 import { find } from '../entries';
@@ -7,7 +8,9 @@ import { parseHeaders } from '../headers';
 import { follow } from '../listen/follow';
 import { Forwarder } from '../listen/forward';
 import { Recent } from '../listen/recent';
+import { Keys, KEYS_HELP } from '../listen/keys';
 import { Report } from '../listen/report';
+import { clipboard, readKeys } from '../listen/terminal';
 import { choose } from '../listen/choose-events';
 import { parseTarget } from '../listen/target';
 import { readInput, readSecretFile } from '../secret-input';
@@ -48,7 +51,7 @@ export function addListen(program: Group): void {
         ['--concurrency <n>', 'concurrent requests (default 8)'],
         ['--quiet', 'show only events without a 2xx response'],
       ],
-      more: 'Production deliveries are not affected. Bodies and webhook-id are the same as in production. Stored secrets cannot be\nread: without --secret-file, the command generates a secret for this run and shows it.',
+      more: 'At a terminal, keys send the newest or a chosen event again, inspect it, or copy it as curl; ? lists them.\n\nProduction deliveries are not affected. Bodies and webhook-id are the same as in production. Stored secrets cannot be\nread: without --secret-file, the command generates a secret for this run and shows it.',
     },
     listen,
   );
@@ -67,21 +70,29 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   const forwarder = new Forwarder({
     ...{ target, secrets, headers, timeoutMs: TIMEOUT_MS },
     ...{ concurrency: numbers.concurrency, maxQueued: numbers.queue },
-    onAnswer: (forward, answer) => report.answered(forward, answer),
+    onAnswer: (forward, answer) => {
+      report.answered(forward, answer);
+      keys.answered(forward, answer);
+    },
     onAway: (why) => report.away(why, target.origin),
   });
+  const ended = new AbortController();
+  const stop = AbortSignal.any([world.stop, ended.signal]);
+  const keys = keysOf(session, { forwarder, report, target, stop: () => ended.abort() });
+  // An option may read a file from standard input.
+  const isInput = [options.secretFile, options.headersFile].includes('-');
+  const hasKeys = !print.json && !isInput && readKeys(world.stdin, (key) => keys.press(key), stop);
   const messages = new Recent(MESSAGES_KNOWN);
   const isNew = (source: string, message: string) => messages.add(`${source} ${message}`);
   const what = destination ? `destination "${destination.name}"` : 'the source';
   let notReady = sources.length;
-  const ended = new AbortController();
-  const stop = AbortSignal.any([world.stop, ended.signal]);
   const one = (source: string) =>
     follow({
       ...{ api: session.api(), query: { source, accepted: 'true' as const }, replay: numbers.replay, stop },
       onReady: () => {
         if (--notReady > 0) return;
         print.note(`Listening to ${what}; forwarding to ${target.href}. Press Ctrl-C to stop.`);
+        if (hasKeys) print.note(KEYS_HELP);
       },
       onEvent: (event) => {
         report.counts.received++;
@@ -103,6 +114,32 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
   if (failure !== undefined) throw failure as Error;
   const { dropped, missed } = report.counts;
   return dropped + missed > 0 ? FAILED : 0;
+}
+
+interface Keyed {
+  forwarder: Forwarder;
+  report: Report;
+  target: URL;
+  stop: () => void;
+}
+
+function keysOf({ world, print }: Session, { forwarder, report, target, stop }: Keyed): Keys {
+  return new Keys({
+    retry: ({ forward }) => {
+      print.note(`Sending ${forward.id} again.`);
+      if (!forwarder.offer(forward)) report.dropped();
+    },
+    inspect: ({ forward, answer }) => report.inspected(forward, answer, forwarder.headersOf(forward)),
+    copy: ({ forward }) => {
+      const request = { method: 'POST', url: target.href, headers: forwarder.headersOf(forward) };
+      const curl = curlOf({ ...request, body: forward.body.toString() });
+      world.err(`${clipboard(curl)}${curl}\n`);
+      print.note('Copied, if your terminal allows it.');
+    },
+    selected: ({ forward }) => report.selected(forward),
+    help: () => print.note(KEYS_HELP),
+    stop,
+  });
 }
 
 function numbersOf({ replay, queue, concurrency }: ListenOptions) {

@@ -19,6 +19,8 @@ export interface Answer {
   ms: number;
   /** number of connections tried */
   tries: number;
+  /** the beginning of the response's body */
+  response?: string | undefined;
 }
 
 export interface ForwarderOptions {
@@ -33,6 +35,8 @@ export interface ForwarderOptions {
   onAway(why: string | undefined): void;
 }
 
+/** Enough to inspect an error page. */
+const RESPONSE_BYTES = 2_000;
 /** Limit of the waiting bodies: calls are 32 KB at most. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
@@ -107,10 +111,10 @@ export class Forwarder {
     const retry = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => sleep(ms, { signal }));
     for (let tries = 1; ; tries++) {
       const startedAt = performance.now();
-      const { status, broke } = await this.#post(forward);
+      const { status, response, broke } = await this.#post(forward);
       if (broke === undefined) {
         this.#tell(undefined);
-        this.options.onAnswer(forward, { status, ms: performance.now() - startedAt, tries });
+        this.options.onAnswer(forward, { status, response, ms: performance.now() - startedAt, tries });
         return;
       }
       // If the server closed an idle connection, that says nothing about the server.
@@ -129,29 +133,41 @@ export class Forwarder {
     this.options.onAway(why);
   }
 
-  #post({ id, body }: Forward): Promise<{ status?: number; broke?: string }> {
-    const { target, secrets, headers, timeoutMs } = this.options;
+  /** Returns the headers of a request that is sent now. */
+  headersOf({ id, body }: Forward): Record<string, string> {
+    const { secrets, headers } = this.options;
     const nowMs = Date.now();
     // The delivery's own trace is unknown here.
     const own = pairs(addOwnHeaders([], newTraceparent()));
     const signed = pairs(signHeaders({ id, body, secrets, nowMs, timestampS: Math.floor(nowMs / 1000) }));
+    return { ...own, ...headers, ...signed };
+  }
+
+  #post(forward: Forward): Promise<{ status?: number; response?: string; broke?: string }> {
+    const { target, timeoutMs } = this.options;
+    const { body } = forward;
     return new Promise((resolve) => {
       const post = (target.protocol === 'https:' ? tlsRequest : request)(target, {
         method: 'POST',
         agent: this.#agent,
-        headers: { ...own, ...headers, ...signed, 'content-length': body.length },
+        headers: { ...this.headersOf(forward), 'content-length': body.length },
       });
       const timer = setTimeout(() => {
         resolve({});
         post.destroy();
       }, timeoutMs);
-      const settle = (result: { status?: number; broke?: string }) => {
+      const settle = (result: { status?: number; response?: string; broke?: string }) => {
         clearTimeout(timer);
         resolve(result);
       };
       post.on('response', (response) => {
-        response.resume();
-        response.on('end', () => settle({ status: response.statusCode ?? 0 }));
+        let start = Buffer.alloc(0);
+        response.on('data', (chunk: Buffer) => {
+          if (start.length < RESPONSE_BYTES) start = Buffer.concat([start, chunk]);
+        });
+        response.on('end', () => {
+          settle({ status: response.statusCode ?? 0, response: start.toString('utf8', 0, RESPONSE_BYTES) });
+        });
         response.on('error', (error) => settle({ broke: reasonOf(error) }));
       });
       post.on('error', (error) => settle({ broke: reasonOf(error) }));

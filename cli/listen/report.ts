@@ -65,10 +65,33 @@ export class Report {
     const shown = this.print.colour
       ? paintOf(status)(String(status ?? 'no response'))
       : String(status ?? 'no response');
+    const again = tries > 1 ? `try ${String(tries)}` : '';
+    const parts = [event.at, shown, `${String(took)} ms`, this.#wordsOf(event), again];
+    this.print.line(value, parts.filter(Boolean).join('  '));
+  }
+
+  selected({ id, event }: Forward): void {
+    this.#say(`Selected ${id}: ${this.#wordsOf(event)}`);
+  }
+
+  inspected(forward: Forward, { status, response = '' }: Answer, headers: Record<string, string>): void {
+    const lines = [
+      `${forward.id}: ${this.#wordsOf(forward.event)}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      '',
+      ...JSON.stringify(JSON.parse(forward.body.toString()), null, 2).split('\n'),
+      '',
+      `Response: ${String(status ?? 'none')}`,
+      ...response.split('\n'),
+    ];
+    // Filter each line, so that a sender cannot control the terminal.
+    this.#say(lines.map(printable).join('\n'));
+  }
+
+  #wordsOf(event: Forward['event']): string {
     const call = event.call as { type?: string };
     const words = [call.type, whatOf(event), userOf(event)].map((word) => printable(word ?? ''));
-    const again = tries > 1 ? `try ${String(tries)}` : '';
-    this.print.line(value, [event.at, shown, `${String(took)} ms`, ...words, again].filter(Boolean).join('  '));
+    return words.filter((word) => word !== '').join('  ');
   }
 
   away(why: string | undefined, target: string): void {

@@ -1,2 +1,0 @@
-/** Stands for a secret in an export file, since the API does not return it. */
-export const HIDDEN = '***';
