@@ -655,7 +655,7 @@ func TestFailuresAreLoggedWhereNobodyListens(t *testing.T) {
 	c.Logger = log.New(&text, "", 0)
 	must(t, c.Track(aTrack("one")))
 	closed(t, c)
-	if !strings.Contains(text.String(), "1 calls are given up: analytics: status 401 (some_code)") {
+	if !strings.Contains(text.String(), "gave up 1 call: analytics: status 401 (some_code)") {
 		t.Errorf("logged %q", text.String())
 	}
 }

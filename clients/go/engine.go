@@ -195,7 +195,11 @@ func (e *engine) giveUp(batch []Message, err error) {
 		err = refused.status
 	}
 	if e.failed == nil {
-		e.logger.Printf("analytics: %d calls are given up: %v", len(batch), err)
+		calls := "calls"
+		if len(batch) == 1 {
+			calls = "call"
+		}
+		e.logger.Printf("analytics: gave up %d %s: %v", len(batch), calls, err)
 	}
 	for _, m := range batch {
 		if e.failed != nil {

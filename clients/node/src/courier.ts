@@ -82,7 +82,7 @@ export class Courier {
   fail(batch: readonly Queued[], failure: Failure): void {
     if (batch.length === 0) return;
     if (this.options.onFailed) this.#tell(this.options.onFailed, batch, failure);
-    else this.platform.warn(`${batch.length} calls are given up: ${failure.message}`);
+    else this.platform.warn(`gave up ${batch.length} ${batch.length === 1 ? 'call' : 'calls'}: ${failure.message}`);
   }
 
   #taken(batch: readonly Queued[], rejected: ReadonlyMap<number, Failure>): void {

@@ -228,5 +228,5 @@ test('without a listener the client warns of failures', async () => {
   );
   quiet.track(aTrack('one'));
   await quiet.close();
-  expect(warned).toEqual(['1 calls are given up: status 401: Some words.']);
+  expect(warned).toEqual(['gave up 1 call: status 401: Some words.']);
 });
