@@ -54,7 +54,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await second.getByLabel('Times').fill('2');
     await second.getByLabel('Within the last').fill('30');
     await preview.getByText('1 user', { exact: true }).waitFor({ timeout: LONG_MS });
-    await preview.getByRole('cell', { name: 'ann' }).waitFor();
+    await preview.getByRole('cell', { name: 'ann', exact: true }).waitFor();
     await isGood('audience-builder');
 
     await page.getByRole('button', { name: 'Edit as CEL' }).click();
@@ -93,7 +93,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         await page.getByText('2 users now').waitFor({ timeout: SHOWN_MS });
         await page
           .getByRole('region', { name: 'Members' })
-          .getByRole('cell', { name: 'cid' })
+          .getByRole('cell', { name: 'cid', exact: true })
           .waitFor({ timeout: SHOWN_MS });
       },
       { deadlineMs: LONG_MS },
@@ -182,7 +182,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       async () => {
         await page.reload();
         const row = page.getByRole('region', { name: 'Values' }).getByRole('row', { name: /^bob/ });
-        await row.getByRole('cell', { name: '3' }).waitFor({ timeout: SHOWN_MS });
+        await row.getByRole('cell', { name: '3', exact: true }).waitFor({ timeout: SHOWN_MS });
       },
       { deadlineMs: LONG_MS },
     );

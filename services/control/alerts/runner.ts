@@ -12,12 +12,11 @@ import { type ConfigEntries } from '../config/config-entries';
 import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
-import { countDead, countPartly } from '../history/queries';
+import { countDead } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
 import { type Context, decide, type Decision, isNews } from './decide';
 import { type Health } from './health';
-import { LastingWatch } from './lasting-watch';
 import { type Notice, alertRecord, isAddressed } from './notice';
 import { AttemptReader } from './reader';
 import { settingsOf } from './settings';
@@ -47,9 +46,7 @@ export interface AlertsOptions {
   kafka: Pick<Kafka, 'ranges' | 'read'>;
   producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead'>;
-  config: Pick<ConfigView, 'destination' | 'list'>;
-  /** Returns the number of users whose profiles are full; undefined: not known yet. */
-  fullProfiles: () => number | undefined;
+  config: Pick<ConfigView, 'destination'>;
   entries: Pick<ConfigEntries, 'change'>;
   encryptor: Encryptor;
   windowMs: number;
@@ -59,7 +56,6 @@ export interface AlertsOptions {
 
 export class Alerts {
   readonly #reader: AttemptReader;
-  readonly #lasting: LastingWatch;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
   /** when this process last decided, or last saw that another process holds the lease */
@@ -71,7 +67,6 @@ export class Alerts {
 
   constructor(private readonly options: AlertsOptions) {
     this.#reader = new AttemptReader(options);
-    this.#lasting = new LastingWatch(options);
   }
 
   /** Seconds since the last decision, for which `attempts` was read to its end in time. */
@@ -103,7 +98,6 @@ export class Alerts {
     const isRead = await this.#reader.readToEnds(() => this.#leads());
     if (isRead && performance.now() - askedAt < FRESH_MS) {
       await this.#decideAt(at);
-      await this.#lasting.look(at);
       this.#soundAt = askedAt;
     }
     await this.#send();
@@ -172,8 +166,7 @@ export class Alerts {
     const decided: [string, Decision][] = [];
     for (const [id, health] of await lockHealth(queries, ids)) {
       const stillDead = health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
-      const stillPartly = health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
-      decided.push([id, decide(health, { ...this.#context(id, at), stillDead, stillPartly })]);
+      decided.push([id, decide(health, { ...this.#context(id, at), stillDead })]);
     }
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);
