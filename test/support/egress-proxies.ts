@@ -12,10 +12,12 @@ export interface TestProxy {
   readonly asked: string[];
   /** `Proxy-Authorization` or the SOCKS login of each */
   readonly logins: string[];
+  /** Changes its mood, for its open connections too: a bad proxy closes them, or leaves them silent if it hangs. */
+  behave(mood: Mood): void;
   close(): Promise<void>;
 }
 
-export async function startHttpProxy(mood: Mood = 'works'): Promise<TestProxy> {
+export async function startHttpProxy(mood: Mood = 'works', host = '127.0.0.1'): Promise<TestProxy> {
   const server = createHttpServer();
   const proxy = proxyOn(server, mood);
   server.on('connect', ({ url = '', headers }, socket: Socket) => {
@@ -30,7 +32,7 @@ export async function startHttpProxy(mood: Mood = 'works'): Promise<TestProxy> {
       join(socket, { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 80 }, 'HTTP/1.1 200 OK\r\n\r\n');
     }
   });
-  return listen(server, proxy);
+  return listen(server, proxy, host);
 }
 
 const STATUSES = new Map<Mood, number>([
@@ -99,11 +101,19 @@ function proxyOn(server: Server, mood: Mood): TestProxy {
     for (const socket of sockets) socket.destroy();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  return { port: 0, mood, asked: [], logins: [], close };
+  const proxy: TestProxy = { port: 0, mood, asked: [], logins: [], behave: (next) => behave(next), close };
+  const behave = (next: Mood) => {
+    proxy.mood = next;
+    for (const socket of next === 'works' ? [] : sockets) {
+      if (next === 'hangs') socket.unpipe().pause();
+      else socket.destroy();
+    }
+  };
+  return proxy;
 }
 
-async function listen(server: Server, proxy: TestProxy): Promise<TestProxy> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+async function listen(server: Server, proxy: TestProxy, host = '127.0.0.1'): Promise<TestProxy> {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   proxy.port = (server.address() as AddressInfo).port;
   return proxy;
 }

@@ -12,14 +12,21 @@ export interface Customer {
   authorization: string;
 }
 
-/** Creates, for each URL, one source with one signed destination. */
-export async function createCustomers(system: SystemEnv, urls: readonly string[]): Promise<Customer[]> {
+/**
+ * Creates, for each URL, one source with one signed destination.
+ * @param more additional fields of each destination
+ */
+export async function createCustomers(
+  system: SystemEnv,
+  urls: readonly string[],
+  more: object = {},
+): Promise<Customer[]> {
   const api = apiOf(system);
   const customers: Customer[] = [];
   for (const [i, url] of urls.entries()) {
     const source = await api.createSource(`Source ${String(i)}`);
     const name = `Destination ${String(i)}`;
-    const fields = { name, sources: [source.id], webhooks: [{ url }], sharedSecret: SECRET };
+    const fields = { name, sources: [source.id], webhooks: [{ url }], sharedSecret: SECRET, ...more };
     const destination = await api.createDestination(fields);
     const authorization = basicAuth(source.writeKey);
     customers.push({ sourceId: source.id, destinationId: destination.id, authorization });

@@ -10,14 +10,17 @@ export const PARTS = [
   'bare',
   'delivery',
   'https',
+  'http2',
   'telemetry',
   'filters',
   'load',
   'latency',
   'batches',
   'singles',
+  'batched',
   'sustained',
   'isolation',
+  'proxies',
   'backlog',
   'outage',
   'waiting',
@@ -27,7 +30,10 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
-const ONCE: readonly Part[] = ['telemetry', 'filters', 'load', 'sustained', 'outage', 'waiting', 'audiences'];
+const ONCE: readonly Part[] = [
+  ...(['http2', 'telemetry', 'filters', 'load', 'batched'] as const),
+  ...(['sustained', 'proxies', 'outage', 'waiting', 'audiences'] as const),
+];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
   [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;

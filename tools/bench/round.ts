@@ -2,16 +2,19 @@ import { SERVICES } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
 import { measureAudiences } from './cases/audiences';
 import { measureBacklog } from './cases/backlog';
+import { measureBatched } from './cases/batched';
 import { measureBare } from './cases/baseline';
 import { measureDelivery } from './cases/delivery';
 import { measureFilters } from './cases/filters';
 import { measureHostile } from './cases/hostile';
+import { measureHttp2 } from './cases/http2';
 import { measureHttps } from './cases/https';
 import { measureIsolation } from './cases/isolation';
 import { latencyMs, measureLatency } from './cases/latency';
 import { measureLoadCurve } from './cases/load-curve';
 import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
+import { measureProxies } from './cases/proxies';
 import { measureSustained } from './cases/sustained';
 import { measureTelemetry } from './cases/telemetry';
 import { measureWaiting } from './cases/waiting';
@@ -45,6 +48,7 @@ export async function runRound(
   await runBare();
   const delivery = await attempts.run('delivery', 'delivery alone', () => measureDelivery(bench, sizes.delivery));
   const https = await attempts.run('https', 'delivery over TLS', (p) => measureHttps(bench, sizes.https, p));
+  const http2 = await attempts.run('http2', 'HTTP/2', (p) => measureHttp2(sizes.http2, p));
   const telemetry = await attempts.run('telemetry', 'telemetry', (p) => measureTelemetry(bench, sizes.delivery, p));
   const filters = await attempts.run('filters', 'filters', (p) => measureFilters(bench, sizes.filters, p));
   const load = await attempts.run('load', 'all services over their load', (p) =>
@@ -52,14 +56,17 @@ export async function runRound(
   );
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
+  const batched = await attempts.run('batched', 'batches of events', (p) => measureBatched(bench, sizes.batched, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
+  const proxies = await attempts.run('proxies', 'bad proxies', (p) => measureProxies(bench, sizes.proxies, p));
   const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
   const outage = await attempts.run('outage', 'outage', (p) => measureOutage(bench, sizes.outage, p));
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
-  const alone = { delivery, https, telemetry, filters, load, isolation, backlog, outage, waiting, audiences, hostile };
-  return { bare, ...alone, ...together, failures: attempts.failures };
+  const alone = { delivery, https, http2, telemetry, filters, load, batched, isolation, proxies };
+  const troubled = { backlog, outage, waiting, audiences, hostile };
+  return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };
 }
 
 function runSystem(

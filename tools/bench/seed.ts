@@ -27,9 +27,9 @@ export interface Seeder {
   kafka: Kafka;
   /**
    * Writes one signed destination for each URL.
-   * @param filter of each; absent: none
+   * @param more additional fields of each
    */
-  destinations(urls: readonly string[], filter?: string): Promise<Destination[]>;
+  destinations(urls: readonly string[], more?: Partial<Destination>): Promise<Destination[]>;
   /** Writes new entries of `config`. */
   write(entries: readonly Entry[]): Promise<void>;
   /** Resolves when all are acknowledged. */
@@ -45,8 +45,11 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: 'retry' });
   return {
     kafka,
-    destinations: async (urls, filter) => {
-      const destinations = urls.map((url, i) => destinationOf(`dst_bench${String(i)}`, { url, filter }, settings));
+    destinations: async (urls, more = {}) => {
+      const destinations = urls.map((url, i) => ({
+        ...destinationOf(`dst_bench${String(i)}`, url, settings),
+        ...more,
+      }));
       const entries = destinations.map((data): Entry => ({ kind: 'destination', data }));
       await writeEntries({ kafka, producer, log }, entries);
       return destinations;
@@ -60,15 +63,18 @@ export async function openSeeder(env: Record<string, string>): Promise<Seeder> {
   };
 }
 
-/** Writes one destination for each URL, and `count` rendered deliveries for them in rotation. */
+/**
+ * Writes one destination for each URL, and `count` rendered deliveries for them in rotation.
+ * @param options.more additional fields of each destination
+ */
 export async function seedDeliveries(
   env: Record<string, string>,
-  options: { urls: readonly string[]; count: number },
+  options: { urls: readonly string[]; count: number; more?: Partial<Destination> },
 ): Promise<void> {
   const seeder = await openSeeder(env);
   try {
     await seeder.write([newestFormat()]);
-    const destinations = await seeder.destinations(options.urls);
+    const destinations = await seeder.destinations(options.urls, options.more);
     await seeder.append(firstAttempts(destinations, { from: 0, count: options.count }));
   } finally {
     await seeder.close();
@@ -170,11 +176,7 @@ function writeOne<K extends keyof Kinds>(write: Write, { kind, data }: { kind: K
   return write(kind, data.id, data, { replaces: 0 });
 }
 
-function destinationOf(
-  id: string,
-  { url, filter }: { url: string; filter?: string | undefined },
-  settings: Settings,
-): Destination {
+function destinationOf(id: string, url: string, settings: Settings): Destination {
   const encryptor = createEncryptor(requireSecretKeys(settings));
   return {
     id,
@@ -185,7 +187,6 @@ function destinationOf(
     sources: [SOURCE],
     webhooks: [{ id: `${id}_1`, url: encryptor.encrypt(url, id), origin: new URL(url).origin, headers: {} }],
     secrets: { current: encryptor.encrypt(SECRET, id) },
-    ...(filter !== undefined && { filter }),
     ...dates(),
   };
 }

@@ -1,13 +1,16 @@
 import { type AudiencesSize } from './cases/audiences';
 import { type BacklogSize } from './cases/backlog';
+import { type BatchedSize } from './cases/batched';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
+import { type Http2Size } from './cases/http2';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
 import { type LatencySize } from './cases/latency';
 import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
+import { type ProxiesSize } from './cases/proxies';
 import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
@@ -21,12 +24,15 @@ export interface Sizes {
   bare: { warmUp: number; count: number };
   delivery: { warmUp: number; count: number };
   https: HttpsSize;
+  http2: Http2Size;
   batches: LoopSize;
   singles: LoopSize;
+  batched: BatchedSize;
   load: LoadCurveSize;
   latency: LatencySize;
   sustained: SustainedSize;
   isolation: IsolationSize;
+  proxies: ProxiesSize;
   backlog: BacklogSize;
   outage: OutageSize;
   waiting: WaitingSize;
@@ -39,13 +45,19 @@ const BATCHES = { callsPerRequest: 100, connections: 8 };
 const SINGLES = { callsPerRequest: 1, connections: 32 };
 const SELDOM = { endpoints: 1_000, rounds: 3, roundSeconds: 10 };
 
-/** About an hour with three rounds. */
+/** More than an hour with three rounds. */
 export const WHOLE: Sizes = {
   bare: { warmUp: 30_000, count: 50_000 },
   delivery: { warmUp: 30_000, count: 70_000 },
   https: { bare: { warmUp: 15_000, count: 25_000 }, busy: { warmUp: 15_000, count: 35_000 }, ...SELDOM },
+  http2: { delayMs: 50, streams: [1, 10, 100], seconds: 20, warmUp: 10_000, openings: 2_000 },
   batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
   singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
+  batched: {
+    maxEvents: 50,
+    delivery: { warmUp: 30_000, count: 70_000 },
+    all: { warmUp: 30_000, count: 60_000, ...BATCHES },
+  },
   load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500] },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
@@ -57,6 +69,7 @@ export const WHOLE: Sizes = {
     loadPercent: 60,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },
+  proxies: { free: 30, behind: 10, perSecond: 300, seconds: 30, warmUpSeconds: 30 },
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: { count: 1_000_000, perSecond: 200, seconds: 30 },
@@ -72,13 +85,19 @@ export const LONG: Sizes = {
   waiting: { ...WHOLE.waiting, seconds: 90 },
 };
 
-/** About seven minutes; each of the first five parts in a few seconds, without the start of broker and services. */
+/** About eleven minutes; each of the first five parts in a few seconds, without the start of broker and services. */
 export const QUICK: Sizes = {
   bare: { warmUp: 5_000, count: 30_000 },
   delivery: { warmUp: 5_000, count: 25_000 },
   https: { bare: { warmUp: 5_000, count: 15_000 }, busy: { warmUp: 5_000, count: 20_000 }, ...SELDOM },
+  http2: { delayMs: 50, streams: [1, 10, 100], seconds: 8, warmUp: 5_000, openings: 500 },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
+  batched: {
+    maxEvents: 50,
+    delivery: { warmUp: 10_000, count: 25_000 },
+    all: { warmUp: 10_000, count: 20_000, ...BATCHES },
+  },
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   latency: { perSecond: 50, warmUp: 50, count: 300 },
   sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
@@ -88,6 +107,7 @@ export const QUICK: Sizes = {
     warmUpSeconds: 5,
     capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
   },
+  proxies: { free: 30, behind: 10, perSecond: 200, seconds: 12, warmUpSeconds: 8 },
   backlog: { count: 10_000, answerMs: 100 },
   outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { count: 20_000, perSecond: 100, seconds: 12 },

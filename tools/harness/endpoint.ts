@@ -4,7 +4,9 @@ import { type Behaviour, type FromReceiver, RECEIVER_MAIN, type ToReceiver } fro
 
 /** Requests that have arrived since the last reset. */
 interface Arrived {
+  /** webhooks: a batch counts as the number of its deliveries */
   count: number;
+  requests: number;
   /** the first time of each id at an origin that responds, if ids were requested */
   arrivals: Map<string, number>;
   /** the largest number of open connections, by origin */
@@ -85,7 +87,7 @@ export class Endpoint {
     this.#ask({ kind: 'reset', ...options });
   }
 
-  /** Resolves, with the time of clockMs, when this many requests have arrived since the last reset. */
+  /** Resolves, with the time of clockMs, when this many webhooks have arrived since the last reset. */
   reached(count: number): Promise<number> {
     const mark = this.#next((message) => (message.kind === 'mark' && message.at === count ? message.atMs : undefined));
     this.#ask({ kind: 'mark', at: count });
@@ -93,7 +95,7 @@ export class Endpoint {
   }
 
   /**
-   * Calls the listener every few milliseconds with the number of requests since the last reset; the next call
+   * Calls the listener every few milliseconds with the number of webhooks since the last reset; the next call
    * replaces it.
    */
   onCount(listener: (count: number) => void): void {
@@ -107,6 +109,7 @@ export class Endpoint {
       message.kind === 'report'
         ? {
             count: message.count,
+            requests: message.requests,
             arrivals: new Map(message.arrivals),
             mostOpen: new Map(message.mostOpen.map(([port, count]) => [originOf(port), count])),
           }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { DELIVERIES_HEADER } from '../../shared/model/batch';
 
 /** Receivers that treat a connection as no HTTP server would. */
 export interface RawServer {
@@ -72,11 +73,14 @@ export interface Head {
   path: string;
   /** the header webhook-id, '' if it is absent or was not requested */
   id: string;
+  /** of a batch: the ids of its deliveries; undefined for any other request */
+  deliveries: string[] | undefined;
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 const ID = /\r\nwebhook-id: *([^\r]+)/i;
+const DELIVERIES = `\r\n${DELIVERIES_HEADER}: `;
 
 /**
  * Parses the head of the request at `start`; undefined if it is incomplete.
@@ -87,11 +91,18 @@ export function readHead(data: Buffer, start: number, withId: boolean): Head | u
   if (endOfHead < 0) return undefined;
   const text = data.toString('latin1', start, endOfHead);
   const path = text.indexOf(' ') + 1;
+  const deliveries = text.indexOf(DELIVERIES);
   return {
     end: endOfHead + END_OF_HEAD.length + Number(LENGTH.exec(text)?.[1] ?? 0),
     path: text.slice(path, text.indexOf(' ', path)),
     id: withId ? (ID.exec(text)?.[1] ?? '') : '',
+    deliveries: deliveries < 0 ? undefined : lineAt(text, deliveries + DELIVERIES.length).split(','),
   };
+}
+
+function lineAt(text: string, start: number): string {
+  const end = text.indexOf('\r', start);
+  return text.slice(start, end < 0 ? undefined : end);
 }
 
 /** Calls back for each request on a connection, however it was split into packets. */

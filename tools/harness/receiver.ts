@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { type Certificate } from '../../test/support/certificate';
-import { readHead } from './raw-server';
+import { type Head, readHead } from './raw-server';
 import { clockMs } from './timing';
 
 /**
@@ -20,7 +20,7 @@ export type Behaviour = 'path' | 'hang' | 'fail';
 export type ToReceiver =
   /** Resets all counts and marks. `ids`: record when each delivery id first reached a responding port */
   | { kind: 'reset'; ids: boolean }
-  /** Reports when this many requests have arrived. */
+  /** Reports when this many webhooks have arrived. */
   | { kind: 'mark'; at: number }
   /** Listens on this many more ports. `tls`: with this certificate */
   | { kind: 'open'; count: number; tls?: Certificate }
@@ -33,13 +33,14 @@ export type FromReceiver =
   | { kind: 'opened'; ports: number[] }
   | { kind: 'mark'; at: number; atMs: number }
   /**
-   * sent every few ms while it rises; `accepted`: delivery ids that have reached a responding port, if ids were
-   * requested
+   * sent every few ms while it rises; `count`: webhooks, of which a batch has several; `accepted`: delivery ids that
+   * have reached a responding port, if ids were requested
    */
   | { kind: 'count'; count: number; accepted: number }
   | {
       kind: 'report';
       count: number;
+      requests: number;
       arrivals: [id: string, atMs: number][];
       mostOpen: [port: number, count: number][];
     };
@@ -58,7 +59,9 @@ interface Door {
 
 class Receiver {
   readonly #doors = new Map<number, Door>();
+  /** webhooks: a batch counts as the number of its deliveries */
   #count = 0;
+  #requests = 0;
   #told = 0;
   #ids = false;
   #marks: number[] = [];
@@ -87,6 +90,7 @@ class Receiver {
         tell({
           kind: 'report',
           count: this.#count,
+          requests: this.#requests,
           arrivals: [...this.#arrivals],
           mostOpen: [...this.#doors].map(([port, { mostOpen }]) => [port, mostOpen]),
         });
@@ -115,7 +119,7 @@ class Receiver {
   }
 
   #reset(ids: boolean): void {
-    this.#count = this.#told = 0;
+    this.#count = this.#requests = this.#told = 0;
     this.#ids = ids;
     this.#marks = [];
     this.#arrivals = new Map();
@@ -134,7 +138,7 @@ class Receiver {
         const head = readHead(data, start, this.#ids);
         if (!head || head.end > data.length) break;
         start = head.end;
-        this.#arrived(head.id, door);
+        this.#arrived(head, door);
         answer(socket, head.path, door);
       }
       rest = start < data.length ? data.subarray(start) : undefined;
@@ -143,9 +147,12 @@ class Receiver {
     socket.on('error', () => socket.destroy());
   }
 
-  #arrived(id: string, door: Door): void {
-    this.#count++;
-    if (this.#ids && door.as === 'path' && !this.#arrivals.has(id)) this.#arrivals.set(id, clockMs());
+  #arrived({ id, deliveries }: Head, door: Door): void {
+    this.#count += deliveries?.length ?? 1;
+    this.#requests++;
+    if (this.#ids && door.as === 'path') {
+      for (const each of deliveries ?? [id]) if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
+    }
     if (this.#marks.length > 0) this.#tellMarks();
   }
 

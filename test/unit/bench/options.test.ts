@@ -24,8 +24,8 @@ describe('the command line', () => {
   });
 
   it('measures what takes long once, but with --long', () => {
-    const once = ['telemetry', 'filters', 'load', 'sustained', 'outage', 'waiting', 'audiences'];
-    expect([...readOptions([]).once]).toEqual(once);
+    const once = ['http2', 'telemetry', 'filters', 'load', 'batched', 'sustained', 'proxies', 'outage', 'waiting'];
+    expect([...readOptions([]).once]).toEqual([...once, 'audiences']);
     const long = readOptions(['--long']);
     expect([...long.once]).toEqual([]);
     expect(long.sizes.outage.deadSeconds).toBe(600);

@@ -7,7 +7,14 @@ const request = (body: string, headers = '') =>
 describe('the head of a request', () => {
   it('readHead returns the end of the request, its path and its delivery id', () => {
     const text = request('{"a":1}', 'Webhook-Id: dlv_1\r\n');
-    expect(readHead(Buffer.from(text), 0, true)).toEqual({ end: text.length, path: '/ok/customer', id: 'dlv_1' });
+    expect(readHead(Buffer.from(text), 0, true)).toEqual({
+      ...{ end: text.length, path: '/ok/customer', id: 'dlv_1', deliveries: undefined },
+    });
+  });
+
+  it('readHead returns the ids of the deliveries of a batch', () => {
+    const text = request('[{},{}]', 'webhook-id: bat_1\r\nwaypost-deliveries: dlv_1,dlv_2\r\n');
+    expect(readHead(Buffer.from(text), 0, true)).toMatchObject({ id: 'bat_1', deliveries: ['dlv_1', 'dlv_2'] });
   });
 
   it('readHead reads a request behind another one', () => {
@@ -27,7 +34,12 @@ describe('the head of a request', () => {
 
   it('a request without a length has no body', () => {
     const text = 'POST / HTTP/1.1\r\nhost: x\r\n\r\n';
-    expect(readHead(Buffer.from(text), 0, true)).toEqual({ end: text.length, path: '/', id: '' });
+    expect(readHead(Buffer.from(text), 0, true)).toEqual({
+      end: text.length,
+      path: '/',
+      id: '',
+      deliveries: undefined,
+    });
   });
 });
 

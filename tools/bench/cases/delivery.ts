@@ -1,4 +1,5 @@
 import { DEAD, tierDelayMs, WEBHOOKS } from '../../../shared/kafka/topics';
+import { type Destination } from '../../../shared/model/config';
 import { startServices } from '../../harness/services';
 import { until, within } from '../../harness/timing';
 import { cpuBetween, readCpu } from '../../harness/usage';
@@ -20,23 +21,27 @@ const AFTER_MS = 200;
 /** Interval of the metrics scrapes, if any: four times as often as usual. */
 const SCRAPE_MS = 4_000;
 
-/** Additional settings of the process, whether its metrics are scraped, and the origin of all URLs. */
 interface Watched {
+  /** additional settings of the process */
   env?: Record<string, string>;
+  /** reads its metrics */
   scraped?: boolean;
+  /** of all URLs */
   origin?: string;
+  /** additional fields of the destinations */
+  more?: Partial<Destination>;
 }
 
 export async function measureDelivery(
   bench: Bench,
   size: { warmUp: number; count: number },
-  { env = {}, scraped = false, origin = bench.endpoint.origin }: Watched = {},
+  { env = {}, scraped = false, origin = bench.endpoint.origin, more = {} }: Watched = {},
 ): Promise<DeliveryFigure> {
   const { broker, endpoint } = bench;
   const system = await bench.newSystem('delivery');
   const { prefix } = system;
   const urls = Array.from({ length: DESTINATIONS }, (_, i) => `${origin}/ok/customer-${String(i)}`);
-  await seedDeliveries(system.env, { urls, count: size.warmUp + size.count });
+  await seedDeliveries(system.env, { urls, count: size.warmUp + size.count, more });
   // A retried produce request may have written its records twice.
   const total = await broker.records(prefix + WEBHOOKS);
   const count = total - size.warmUp;
@@ -64,6 +69,7 @@ export async function measureDelivery(
       cpu: cpuBetween(warm.cpu, end),
       cold: cpuBetween(first.cpu, end),
       repeats: report.count - total,
+      eventsPerPost: report.count / report.requests,
       diverted: await divertedRecords(bench, prefix),
       warnings: services.warnings(),
     };

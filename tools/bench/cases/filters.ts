@@ -79,7 +79,7 @@ async function measureRouter(bench: Bench, size: FiltersSize, each: Case): Promi
     const { blockedEvents } = each;
     await seeder.write([{ kind: 'source', data: sourceOf(SOURCE, blockedEvents && { blockedEvents }) }]);
     const urls = Array.from({ length: size.destinations }, (_, i) => `${bench.endpoint.origin}/ok/${String(i)}`);
-    await seeder.destinations(urls, each.filter);
+    await seeder.destinations(urls, each.filter === undefined ? {} : { filter: each.filter });
     if (each.isDefined) await seeder.write(definitionEntries([]));
     await seeder.append(tracks(end + BEYOND));
   };

@@ -7,7 +7,7 @@ import { type IsolationPhase } from '../report/figures';
 import { type Bench } from '../setup';
 import { type Target } from './pipeline';
 
-/** One phase of the isolation benchmark: the load while some endpoints hang, until all of it has been delivered. */
+/** One phase of the isolation benchmarks: the load amid a trouble, until all of it has been delivered. */
 
 const CONNECTIONS = 64;
 /** Time for the last calls of a phase to arrive if nothing hangs. */
@@ -27,6 +27,8 @@ interface PhaseSize {
   measured: number;
   perSecond: number;
   seconds: number;
+  /** runs at the beginning of the phase, and when its load has ended */
+  trouble?: { begin(): void; end(): void };
 }
 
 interface Sent {
@@ -40,6 +42,7 @@ export async function measurePhase(bench: Bench, target: Target, size: PhaseSize
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
   endpoint.behave(hung, 'hang');
+  size.trouble?.begin();
   const from = readCpu(target.pids);
   const { sent, refused, startMs, endMs } = await offer(target, size);
   const cpu = cpuBetween(from, readCpu(target.pids));
@@ -53,6 +56,7 @@ export async function measurePhase(bench: Bench, target: Target, size: PhaseSize
   };
   await until(allThere, POLL_MS, ARRIVAL_MS);
   endpoint.behave(hung, 'path');
+  size.trouble?.end();
   await until(() => endpoint.accepted >= sent.length, POLL_MS, SETTLE_MS);
 
   const arrived = measured.flatMap(({ id, atMs }) => {

@@ -34,13 +34,14 @@ export interface LoopOutcome<T> {
   /** accepted but never delivered, delivered more than once */
   missing: number;
   repeats: number;
+  eventsPerPost: number;
 }
 
 export async function measurePipeline(bench: Bench, target: Target, size: LoopSize): Promise<PipelineFigure> {
   const { endpoint } = bench;
   const at = (count: number) => endpoint.reached(count).then((atMs) => ({ atMs, cpu: readCpu(target.pids) }));
   const name = `${String(size.callsPerRequest)}-${String(size.count)}`;
-  const { measured, missing, repeats } = await closedLoop(bench, target, { ...size, name }, () =>
+  const { measured, missing, repeats, eventsPerPost } = await closedLoop(bench, target, { ...size, name }, () =>
     within(
       'the measured number of webhooks',
       DEADLINE_MS,
@@ -56,6 +57,7 @@ export async function measurePipeline(bench: Bench, target: Target, size: LoopSi
     cpu: cpuBetween(from.cpu, to.cpu),
     missing,
     repeats,
+    eventsPerPost,
     diverted: await divertedRecords(bench, target.prefix),
   };
 }
@@ -89,8 +91,9 @@ export async function closedLoop<T>(
     throttle.close();
     await sending;
     await until(() => throttle.outstanding <= 0, POLL_MS, DRAIN_MS);
-    const { count, arrivals } = await endpoint.report();
-    return { measured, missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
+    const { count, requests, arrivals } = await endpoint.report();
+    const counts = { missing: throttle.sent - arrivals.size, repeats: count - arrivals.size };
+    return { measured, ...counts, eventsPerPost: count / requests };
   } finally {
     // If the load failed, the measurement no longer matters.
     measurement.catch(() => undefined);

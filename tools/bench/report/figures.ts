@@ -1,3 +1,4 @@
+import { type Mood } from '../../../test/support/egress-proxies';
 import { type CpuUse, type Memory, type Usage } from '../../harness/usage';
 import { type PreviewFigure } from '../cases/previews';
 import { type DrainFigure } from '../drain';
@@ -31,6 +32,8 @@ export interface DeliveryFigure {
   /** POSTs beyond one a webhook, and deliveries diverted to a tier because their lane was full: both should be 0 */
   repeats: number;
   diverted: number;
+  /** events in a POST, mean */
+  eventsPerPost: number;
   /** log lines of the service at level warning or above, and their number */
   warnings: Record<string, number>;
 }
@@ -53,6 +56,29 @@ export interface HttpsFigure {
     /** of delivery, before the first webhook */
     idleCores: number;
   };
+}
+
+export type Protocol = 'HTTP/1.1' | 'HTTP/2' | 'HTTP/2, a connection for each';
+
+/** Requests of one protocol, by a process of their own. */
+export interface ProtocolFigure extends Times {
+  protocol: Protocol;
+  /** concurrent requests; 0: each had a new connection */
+  streams: number;
+  /** CPU-µs a request */
+  microsEach: number;
+  /** the largest number of open sockets */
+  sockets: number;
+  cpu: CpuUse;
+}
+
+/** HTTP/1.1 and HTTP/2 to one TLS endpoint. */
+export interface Http2Figure {
+  /** the time that the endpoint takes */
+  delayMs: number;
+  cases: ProtocolFigure[];
+  /** requests with a new connection each, which continues a TLS session */
+  openings: ProtocolFigure[];
 }
 
 /** The delivery service without telemetry, and with. */
@@ -118,6 +144,16 @@ export interface PipelineFigure {
   missing: number;
   repeats: number;
   diverted: number;
+  /** events in a POST, mean */
+  eventsPerPost: number;
+}
+
+/** Destinations with a POST for each event, and with batches. */
+export interface BatchedFigure {
+  /** of a batch */
+  maxEvents: number;
+  delivery: { single: DeliveryFigure; batched: DeliveryFigure };
+  all: { single: PipelineFigure; batched: PipelineFigure };
 }
 
 export interface LatencyFigure extends Times {
@@ -178,6 +214,21 @@ export interface IsolationFigure {
   laneLimit: number;
   /** the first one is clean */
   phases: IsolationPhase[];
+}
+
+/** What the proxy of some destinations does; the figures are of destinations without one. */
+export interface ProxyPhase extends IsolationPhase {
+  mood: Mood;
+}
+
+export interface ProxiesFigure {
+  /** destinations without a proxy, which are measured, and behind it */
+  free: number;
+  behind: number;
+  /** to all destinations together */
+  perSecond: number;
+  /** the first one is clean, and each of the others is between two clean ones */
+  phases: ProxyPhase[];
 }
 
 export interface BurstFigure {
@@ -248,15 +299,18 @@ export interface Round {
   bare: BareFigure[];
   delivery?: DeliveryFigure | undefined;
   https?: HttpsFigure | undefined;
+  http2?: Http2Figure | undefined;
   telemetry?: TelemetryFigure | undefined;
   batches?: PipelineFigure | undefined;
   singles?: PipelineFigure | undefined;
+  batched?: BatchedFigure | undefined;
   load?: LoadCurveFigure | undefined;
   latency?: LatencyFigure | undefined;
   sustained?: SustainedFigure | undefined;
   /** of the services of the last four together */
   warnings?: Record<string, number> | undefined;
   isolation?: IsolationFigure | undefined;
+  proxies?: ProxiesFigure | undefined;
   backlog?: BacklogFigure | undefined;
   outage?: OutageFigure | undefined;
   waiting?: WaitingFigure | undefined;

@@ -25,7 +25,12 @@ export function isolationRows(rounds: readonly Round[]): Row[] {
     ]);
     if (hanging === 0) return common;
     const beside = rows(title, of, [
-      ['healthy p99', '× clean around it', (all) => besideClean(all, hanging), clean && isolationGoal(clean.median)],
+      [
+        'healthy p99',
+        '× clean around it',
+        (all) => besideClean(all, (phase) => phase.hanging === hanging, isClean),
+        clean && isolationGoal(clean.median),
+      ],
       column('most connections to a hung endpoint', '', (p) => p.mostConnections, most(figure.laneLimit)),
     ]);
     return [...common, ...beside];
@@ -54,9 +59,15 @@ export function ofPhases(
 
 const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;
 
-/** Returns the p99 of a phase as a multiple of the clean phases' before and after it. */
-function besideClean(phases: readonly IsolationPhase[], hanging: number): number {
-  const at = phases.findIndex((phase) => phase.hanging === hanging);
-  const around = [phases[at - 1], phases[at + 1]].flatMap((phase) => (phase?.hanging === 0 ? [phase.p99Ms] : []));
+const isClean = ({ hanging }: IsolationPhase) => hanging === 0;
+
+/** Returns the p99 of the wanted phase as a multiple of the clean phases' before and after it. */
+export function besideClean<P extends { p99Ms: number }>(
+  phases: readonly P[],
+  isWanted: (phase: P) => boolean,
+  isClean: (phase: P) => boolean,
+): number {
+  const at = phases.findIndex(isWanted);
+  const around = [phases[at - 1], phases[at + 1]].flatMap((phase) => (phase && isClean(phase) ? [phase.p99Ms] : []));
   return (phases[at]?.p99Ms ?? NaN) / median(around);
 }

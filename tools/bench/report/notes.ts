@@ -30,6 +30,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     size: ({ https: h }) =>
       `${after(h.busy)}; ${String(h.endpoints)} endpoints, ${String(h.rounds)} rounds of ${String(h.roundSeconds)} s`,
   },
+  http2: {
+    method:
+      'undici to an endpoint that speaks both, over TLS, each case in a process of its own; HTTP/1.1 as delivery uses it, with a kept connection for each concurrent request; CPU of the client alone',
+    size: ({ http2: h }) =>
+      `${String(h.delayMs)} ms an answer, ${h.streams.join(', ')} at once, ${String(h.seconds)} s each; ${String(h.openings)} new connections`,
+  },
   telemetry: {
     method:
       'as delivery, alternately without and with OpenTelemetry; with it: 5 % of the messages traced, OTLP to a collector that discards it, /metrics read every 4 s',
@@ -47,6 +53,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
   singles: {
     method: 'the same; the CPU of the load (bench) and of the receiver does not count',
     size: ({ singles }) => `${after(singles)}, ${String(singles.connections)} connections`,
+  },
+  batched: {
+    method:
+      'as delivery, then as batches with every service; the destinations have a POST for each event, then batches of them',
+    size: ({ batched: b }) =>
+      `up to ${String(b.maxEvents)} events a POST; delivery alone ${after(b.delivery)}; all services ${after(b.all)}`,
   },
   load: {
     method: 'all services without calls, and an open loop of single calls to one endpoint at rising rates',
@@ -66,6 +78,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
       'open loop of single calls; every phase has the same rate to every endpoint and measures only endpoints that hang in no phase; the warm-up has separate endpoints, some of them hanging',
     size: ({ isolation: i }) =>
       `${String(i.endpoints)} endpoints, ${String(i.seconds)} s a phase, at ${String(i.loadPercent)} % of capacity`,
+  },
+  proxies: {
+    method:
+      'as isolation; the proxy of some destinations works, or hangs, refuses or closes each connection; measures destinations without a proxy',
+    size: ({ proxies: p }) =>
+      `${String(p.free)} destinations without a proxy and ${String(p.behind)} behind it, ${String(p.perSecond)} calls/s, ${String(p.seconds)} s a phase`,
   },
   backlog: {
     method: 'to a new lane, then again; ideal: the lane at its widest from the start',
@@ -161,6 +179,10 @@ function faultsOfRound(round: Round): string[] {
     say(phase, missing, 'accepted and not delivered');
     say(phase, Math.max(0, mostConnections - (isolation?.laneLimit ?? 0)), 'connections more than a lane may have');
   }
+  for (const { mood, refused, missing } of round.proxies?.phases ?? []) {
+    say(`proxies, it ${mood}`, refused, 'calls that ingest did not accept');
+    say(`proxies, it ${mood}`, missing, 'accepted and not delivered');
+  }
   say('backlog, a new lane', backlog?.first.repeats ?? 0, 'POSTs more than deliveries');
   say('backlog, a used lane', backlog?.second.repeats ?? 0, 'POSTs more than deliveries');
   for (const { name, lateness } of waiting?.phases ?? []) say(`waiting, ${name}`, lateness.missing, 'due and not put');
@@ -172,6 +194,10 @@ function othersUsed(rounds: Results['rounds']): number[] {
   const figures = rounds.flatMap((round) => [
     ...[round.delivery, round.batches, round.singles, round.latency, round.sustained],
     ...(round.isolation?.phases ?? []),
+    ...(round.proxies?.phases ?? []),
+    ...(round.http2?.cases ?? []),
+    ...Object.values(round.batched?.delivery ?? {}),
+    ...Object.values(round.batched?.all ?? {}),
     ...(round.filters?.cases ?? []).flatMap(({ turns }) => turns),
     ...[round.audiences?.router, round.audiences?.counting, round.audiences?.traffic],
   ]);

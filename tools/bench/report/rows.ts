@@ -4,6 +4,7 @@ import { audienceRows, filterRows } from './audience-rows';
 import { loadRows } from './load-rows';
 import { type Column, first, type Goal, least, micros, microsOf, most, PER_WEBHOOK, type Row, rows } from './columns';
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
+import { batchedRows, http2Rows, proxyRows } from './egress-rows';
 import { isolationRows } from './isolation-rows';
 
 /** The rows of the report, in their order. Pure. */
@@ -12,8 +13,11 @@ import { isolationRows } from './isolation-rows';
 export function rowsOf(rounds: readonly Round[]): Row[] {
   return [
     ...costs(),
+    ...http2Rows(rounds),
+    ...batchedRows(rounds),
     ...loadRows(rounds),
     ...isolationRows(rounds),
+    ...proxyRows(rounds),
     ...troubles(),
     ...waiting(rounds),
     ...hostile(),
