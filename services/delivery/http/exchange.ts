@@ -56,7 +56,7 @@ export type SendResult = (
   | { ok: true; response: EndpointResponse }
   /**
    * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint;
-   * `withheld`: nothing was sent, and no attempt is spent
+   * `withheld`: the endpoint was probably not reached, and no attempt is spent
    */
   | { ok: false; error: UrlError; stoodStill?: boolean; withheld?: Refusal }
 ) & {
@@ -90,7 +90,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   readonly begunAt: number;
   /** the socket that was opened for this request; undefined on a kept connection */
   socket: Socket | undefined = undefined;
-  /** its wait for the proxy */
+  /** when it last asked the proxy: for a connection, or to carry this request */
   opening: Opening | undefined = undefined;
   connection: Connection;
   /** true once `Sender.send` has returned */
@@ -116,6 +116,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   ) {
     this.begunAt = clock.deadlineNow(this.startedAt);
     this.connection = owner.take(this);
+    if (request.proxy) this.opening = request.proxy.gate.mark();
   }
 
   get phase(): Phase {
@@ -193,8 +194,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   #lateness(timeoutMs: number): UrlError {
-    const { phase } = this;
-    const isProxys = phase === 'proxy' && this.opening && !this.request.proxy?.gate.answeredSince(this.opening);
+    const { phase, opening } = this;
+    // Behind a kept tunnel the endpoint may be silent instead: the next request opens a tunnel, and its answer tells.
+    const asksProxy = phase === 'proxy' || (phase === 'headers' && !this.#responding);
+    const isProxys = asksProxy && opening && !this.request.proxy?.gate.answeredSince(opening);
     if (isProxys) return { code: 'proxy', phase, message: `the proxy did not answer within ${String(timeoutMs)} ms` };
     const message = `no complete answer within ${String(timeoutMs)} ms`;
     return { code: 'timeout', phase: phase === 'proxy' ? 'connect' : phase, message };

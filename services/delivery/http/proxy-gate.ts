@@ -17,16 +17,18 @@ const PROBE_PAUSE_MS = 1_000;
 const SILENCE_MS = 1_000;
 const MOST_IN_SILENCE = 5;
 
-/** A connection that waits for the proxy. */
+/** A connection or request that waits for the proxy. */
 export interface Opening {
   readonly at: number;
+  /** number of answers of the proxy until then: more exact than the clock */
+  readonly answers: number;
 }
 
 export class ProxyGate {
   #failures = 0;
   #failingSince: number | undefined;
   #probeAt = -Infinity;
-  #answeredAt = -Infinity;
+  #answers = 0;
   /** oldest first */
   readonly #openings = new Set<Opening>();
   /** targets that the proxy refuses to connect to → since when */
@@ -40,15 +42,20 @@ export class ProxyGate {
 
   /** Begins a connection through the proxy: end it with one of the calls below. */
   begin(): Opening {
-    const opening = { at: this.now() };
+    const opening = this.mark();
     this.#openings.add(opening);
     return opening;
+  }
+
+  /** Marks the present time, for `answeredSince`. */
+  mark(): Opening {
+    return { at: this.now(), answers: this.#answers };
   }
 
   /** The proxy has connected, or has said why it does not. */
   answered(opening?: Opening): void {
     if (opening) this.#openings.delete(opening);
-    this.#answeredAt = this.now();
+    this.#answers++;
     const wasDown = this.#failures >= FAILURES_TO_CLOSE;
     this.#failures = 0;
     this.#failingSince = undefined;
@@ -75,8 +82,8 @@ export class ProxyGate {
   }
 
   /** Returns whether the proxy has answered any request since this connection began. */
-  answeredSince({ at }: Opening): boolean {
-    return this.#answeredAt > at;
+  answeredSince({ answers }: Opening): boolean {
+    return this.#answers > answers;
   }
 
   /** Returns why no connection may begin now. */

@@ -150,6 +150,26 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
   });
 });
 
+test.each(['hangs', 'closes'] as const)(
+  'a proxy that %s while a tunnel is open is named as the cause of the next request through it',
+  async (mood) => {
+    const by = await start('http');
+    expect(await post(by)).toMatchObject({ ok: true });
+    proxy!.behave(mood);
+    expect(await post(by)).toMatchObject({ ok: false, error: { code: 'proxy' }, withheld: { reason: 'proxy' } });
+  },
+);
+
+test('of an endpoint that falls silent behind an open tunnel, the second request names it', async () => {
+  const by = await start('http');
+  expect(await post(by)).toMatchObject({ ok: true });
+  server.removeAllListeners('request');
+  expect(await post(by)).toMatchObject({ ok: false, error: { code: 'proxy', phase: 'headers' } });
+  const second = await post(by);
+  expect(second).toMatchObject({ ok: false, error: { code: 'timeout', phase: 'headers' } });
+  expect(second).not.toHaveProperty('withheld');
+});
+
 test('a proxy that is not there is named, and one in a forbidden network is not asked', async () => {
   const gone = await start('http');
   await proxy!.close();
@@ -162,6 +182,15 @@ test('a proxy that is not there is named, and one in a forbidden network is not 
     ok: false,
     error: { code: 'forbidden_address', message: expect.stringContaining('the proxy') },
   });
+});
+
+test('a proxy of a destination whose name leads to a forbidden network is not asked', async () => {
+  const { port: at } = await start('http');
+  open({ guard: createAddressGuard([]) });
+  const origin = 'http://8.8.8.8';
+  const result = await post(proxyAt(`http://localhost:${String(at)}`), origin);
+  expect(result).toMatchObject({ ok: false, error: { code: 'forbidden_address' } });
+  expect(proxy!.asked).toEqual([]);
 });
 
 test('the proxy of the setting serves destinations without one, and is exempt from the check of addresses', async () => {
