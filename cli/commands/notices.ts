@@ -1,5 +1,6 @@
 import { type Notice } from '../../shared/api/operations';
-import { ALERTS_ID, NOTICE_KINDS } from '../../shared/model/config';
+import { ALERTS_ID } from '../../shared/model/config';
+import { NOTICE_KINDS } from '../../shared/model/notice-kinds';
 import { type Group, type Session } from '../command';
 import { choiceField, flagField, idField } from '../fields';
 import { paintOf } from '../output/paint';
@@ -18,7 +19,7 @@ export function addNotices(program: Group): void {
       { title: 'AT', of: ({ at }) => at },
       { title: 'DESTINATION', of: ({ name }) => name },
       { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
-      { title: 'UNTIL', of: ({ kind, endedAt }) => endedAt ?? (kind === 'failing' ? 'it goes on' : undefined) },
+      { title: 'UNTIL', of: ({ endedAt }) => endedAt ?? 'it goes on' },
       { title: 'ALERT', of: ({ alert }) => alert },
       { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
       { title: 'ERROR', of: ({ error }) => error },
@@ -44,16 +45,19 @@ export function addNotices(program: Group): void {
 
 function show({ print }: Session, notice: Notice): void {
   const { id, at, destination, name, kind, since, endedAt, failures, deadLetters, error } = notice;
-  const { alert, delivery, acknowledged } = notice;
+  const { partlyDelivered, fullProfiles, expiresAt, alert, delivery, acknowledged } = notice;
   print.thing(notice, [
     ['id', id],
     ['at', at],
-    ['destination', `${name} (${destination})`],
+    ['destination', destination === null ? undefined : `${name} (${destination})`],
     ['what', kind],
     ['since', since],
     ['until', endedAt ?? undefined],
     ['failures', failures || undefined],
     ['dead letters', deadLetters || undefined],
+    ['partly delivered', partlyDelivered || undefined],
+    ['full profiles', fullProfiles || undefined],
+    ['expires', expiresAt ?? undefined],
     ['error', error ?? undefined],
     ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
     ['acknowledged', acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged'],

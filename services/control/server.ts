@@ -87,7 +87,7 @@ export async function startControl(
   const jobs = { kafka, producer, history, config, windowMs, now, log };
   const replays = new Replays({ ...jobs, steadyMs: () => performance.now() });
   replays.watch();
-  const alerts = new Alerts({ ...jobs, entries, encryptor });
+  const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles: backend.fullProfiles });
   alerts.start();
   const mending = new DefinitionRepair({ config, entries, now, log });
   mending.start();

@@ -1,4 +1,6 @@
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
+import { type ConfigReader } from '../../shared/config/types';
+import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
 import { ConsumerHealth } from '../../shared/service/health';
@@ -14,7 +16,8 @@ import { keepLaneMs, laneOptions, LIMITS, mostConnections, SOCKETS } from './lan
 import { readProcessLimits } from './process-limits';
 import { type CircuitTransition, LaneRegistry } from './lanes/registry';
 import { deliveryMetrics, observeDelivery } from './metrics';
-import { circuitRecord } from './side-events';
+import { certificateRecord, circuitRecord } from './side-events';
+import { CertificateWatch, type SeenCertificate } from './http/certificate-watch';
 import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
@@ -51,7 +54,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
   const clock = new StallClock();
   onStop(() => clock.stop());
-  const sender = openSender(settings, clock);
+  const sender = openSender(settings, clock, { config, producer });
   const proxies = new Proxies({ usual: settings.WAYPOST_EGRESS_PROXY, now: () => clock.now(), log });
   // Requests still open after another URL's 2xx are recorded too.
   onStop(() => sender.close());
@@ -125,13 +128,14 @@ function withMail(sender: Pick<Sender, 'send'>, mail: MailSender): Pick<Sender, 
   return { send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done) };
 }
 
-function openSender(settings: Settings, clock: StallClock): Sender {
+function openSender(settings: Settings, clock: StallClock, told: Parameters<typeof tellOfCertificate>[1]): Sender {
+  const certificates = new CertificateWatch((seen) => tellOfCertificate(seen, told));
   const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_DNS_SERVERS, WAYPOST_ALLOWED_PORTS: ports } = settings;
   const guard = createAddressGuard(settings.WAYPOST_ALLOWED_NETWORKS, settings.WAYPOST_FORBIDDEN_NETWORKS);
   const names = new NameResolver(timeoutMs, WAYPOST_DNS_SERVERS);
   const { handshakes } = deliveryMetrics;
   return new Sender({
-    ...{ timeoutMs, guard, names, clock },
+    ...{ timeoutMs, guard, names, clock, certificates },
     isPortAllowed: (port) => ports.length === 0 || ports.some(([from, to]) => from <= port && port <= to),
     proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
     mostConnections: mostConnections(readProcessLimits()),
@@ -142,6 +146,15 @@ function openSender(settings: Settings, clock: StallClock): Sender {
 function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer, log: Log): void {
   circuitTurned(log, turn);
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
+}
+
+/** Control processes of a version before rows would report this event as unreadable. */
+function tellOfCertificate(
+  seen: SeenCertificate,
+  { config, producer }: { config: Pick<ConfigReader, 'recordFormat'>; producer: BatchProducer },
+): void {
+  if (config.recordFormat() < ROWS_FORMAT) return;
+  producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
 }
 
 /** Returns the owned part of these shards, at least one: records read before their partition moved are still sent. */

@@ -1,8 +1,9 @@
-import { type CircuitEvent } from '../../shared/model/attempt-events';
+import { type CertificateEvent, type CircuitEvent } from '../../shared/model/attempt-events';
 import { isoTime } from '../../shared/model/time';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { attemptEvent, type AttemptResult, type DeliveryInHand, eventRecord } from './disposition';
+import { type SeenCertificate } from './http/certificate-watch';
 import { type CircuitTransition } from './lanes/registry';
 
 /** Events that change no disposition. Pure. */
@@ -30,4 +31,10 @@ export function circuitRecord({ endpoint, state, why }: CircuitTransition, nowMs
   const at = isoTime(nowMs);
   const event: CircuitEvent = { kind: 'circuit', destination, url, origin, destinationVersion, state, why, at };
   return { topic: ATTEMPTS, key: destination, value: JSON.stringify(event) };
+}
+
+/** Returns the event for the certificate of a server. */
+export function certificateRecord({ origin, notAfter }: SeenCertificate, nowMs: number): OutRecord {
+  const event: CertificateEvent = { kind: 'certificate', origin, notAfter: isoTime(notAfter), at: isoTime(nowMs) };
+  return { topic: ATTEMPTS, key: origin, value: JSON.stringify(event) };
 }

@@ -14,7 +14,7 @@ import {
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { type Message } from '../../shared/model/message';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
-import { filtersOf } from '../../shared/cel/compile';
+import { filtersOf, type OnCostly } from '../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 import { REJECTED, WEBHOOKS } from '../../shared/kafka/topics';
 
@@ -25,6 +25,8 @@ export interface Routing {
   config: Pick<ConfigView, 'source' | 'destinationsOf' | 'unreadableDestinationsOf'>;
   /** time after acceptance in which a delivery is retried */
   windowMs: number;
+  /** called for each filter that takes much work */
+  onCostlyFilter?: OnCostly;
 }
 
 export type Decision =
@@ -58,7 +60,7 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
   const connected = connectedBy(routing.config.destinationsOf(head.sourceId));
-  const asked = filtersOf(message, connected.filters);
+  const asked = filtersOf(message, connected.filters, routing.onCostlyFilter);
   const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, asked);
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
   const unreadable = routing.config.unreadableDestinationsOf(head.sourceId);

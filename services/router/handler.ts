@@ -1,4 +1,5 @@
 import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
+import { type OnCostly } from '../../shared/cel/compile';
 import { type ConfigReader } from '../../shared/config/types';
 import { createDedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders, rememberMessage } from '../../shared/model/message-codec';
@@ -40,6 +41,8 @@ export interface RouterOptions {
   onDecidable: () => void;
   /** called when this process must not continue */
   onFatal: (error: unknown) => void;
+  /** called for each filter that takes much work */
+  onCostlyFilter?: OnCostly;
 }
 
 /** Unacknowledged output: about one second at full speed. */

@@ -1,12 +1,15 @@
+import { type ConfigReader } from '../../shared/config/types';
 import { warmDedupWindow } from '../../shared/kafka/dedup-warmup';
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { DEDUP_IDS, DEDUP_MS } from '../../shared/model/dedup-window';
+import { tellOfCostlyFilters } from './costly-filters';
 import { Router, type RouterOptions } from './handler';
 import { observeRouter } from './telemetry';
 
-interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable'> {
+interface Options extends Omit<RouterOptions, 'now' | 'onRoom' | 'onDecidable' | 'onCostlyFilter' | 'config'> {
   kafka: Pick<Kafka, 'consume' | 'tail'>;
+  config: RouterOptions['config'] & Pick<ConfigReader, 'recordFormat'>;
 }
 
 /** Connects a router with its consumer, and joins the group. */
@@ -15,7 +18,8 @@ export async function startRouter(options: Options): Promise<{ router: Router; c
   let consumption: Consumption | undefined = undefined;
   const onRoom = () => consumption?.resume();
   const onDecidable = () => consumption?.readDeferred();
-  const router = new Router({ ...options, now: Date.now, onRoom, onDecidable });
+  const onCostlyFilter = tellOfCostlyFilters(options.config, options.producer);
+  const router = new Router({ ...options, now: Date.now, onRoom, onDecidable, onCostlyFilter });
   observeRouter(router, () => consumption?.deferred ?? 0);
   const sinceMs = Date.now() - DEDUP_MS;
   await warmDedupWindow(kafka, router, { name: 'router-recall', sinceMs, atMost: DEDUP_IDS, log, onFatal });

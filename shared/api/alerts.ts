@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ALERT_FORMATS, ALERTS_ID, DEFAULT_ALERTS, NOTICE_KINDS } from '../model/config';
+import { ALERT_FORMATS, ALERTS_ID, DEFAULT_ALERTS } from '../model/config';
+import { NOTICE_KINDS } from '../model/notice-kinds';
 import {
   changed,
   count,
@@ -47,7 +48,7 @@ export const alertsBody = z.strictObject({
     description: 'A destination is failing after this long with failures and without a success',
   }),
   deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
-    description: 'At most one dead-letter alert per destination in this time',
+    description: 'At most one alert of dead letters, and one of partly delivered ones, per destination in this time',
   }),
   switchOffAfter: switchOffAfter.optional().meta({
     description: 'Switch destinations off after failing for this long, such as 5d. Omit or 0s: never',
@@ -72,14 +73,17 @@ export const ALERT_STATES = ['none', 'due', 'sent'] as const;
 const notice = z.strictObject({
   id: z.string(),
   at: time,
-  destination: z.string(),
+  destination: z.string().nullable().meta({ description: 'null of profile_full, which is about all profiles' }),
   name: z.string().meta({ description: 'Name of the destination at that time' }),
   kind: z.enum(NOTICE_KINDS),
   since: time,
   endedAt: time.nullable().meta({ description: 'null while it continues' }),
   failures: count,
   deadLetters: count,
-  error: z.string().nullable().meta({ description: 'The last failure' }),
+  partlyDelivered: count.meta({ description: 'Deliveries that did not reach all URLs' }),
+  fullProfiles: count.meta({ description: 'Users whose profiles were full when it began' }),
+  expiresAt: time.nullable().meta({ description: 'When the certificate ends' }),
+  error: z.string().nullable().meta({ description: 'The last failure, or what the trouble is' }),
   alert: z.enum(ALERT_STATES).meta({ description: 'due: not sent yet; none: no alert is sent' }),
   delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),
   acknowledged: z.strictObject({ at: time, by: z.strictObject({ id: z.string(), name: z.string() }) }).nullable(),

@@ -175,6 +175,17 @@ function evaluator<T>(
   };
 }
 
+/** From here on a filter takes milliseconds for each message, and is near its limit. */
+const COSTLY_UNITS = BUDGET / 2;
+
+/** The work of one evaluation, and its limit. */
+interface FilterWork {
+  units: number;
+  limit: number;
+}
+
+export type OnCostly = (destination: Destination, work: FilterWork) => void;
+
 /** Filters of destinations, by the object of their entry, which is new for each version of the entry. */
 const compiled = new WeakMap<Destination, Expression | Mistake>();
 
@@ -182,8 +193,9 @@ const compiled = new WeakMap<Destination, Expression | Mistake>();
  * Returns a function that evaluates destinations' filters for one message. The message's variables are created on first
  * use.
  * @param filters most filters to evaluate; they share the work limit of one message
+ * @param onCostly called for each evaluation that takes half of its limit or more
  */
-export function filtersOf(message: Message, filters = 1): FilterMatcher {
+export function filtersOf(message: Message, filters = 1, onCostly?: OnCostly): FilterMatcher {
   let variables: Variables | undefined;
   const budget = new MessageBudget(filters);
   return (destination) => {
@@ -192,8 +204,11 @@ export function filtersOf(message: Message, filters = 1): FilterMatcher {
     if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
     // It was valid when it was set, under the rules of another version.
     if (expression.kind === 'mistake') return expression.message;
-    const result = expression.evaluate((variables ??= messageVariables(message)), undefined, budget.next());
-    budget.take(spent());
+    const limit = budget.next();
+    const result = expression.evaluate((variables ??= messageVariables(message)), undefined, limit);
+    const units = spent();
+    budget.take(units);
+    if (units >= COSTLY_UNITS || units >= limit) onCostly?.(destination, { units, limit });
     return typeof result === 'boolean' ? result : result.message;
   };
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { type MessageType } from './message';
@@ -151,4 +152,36 @@ export interface CircuitEvent {
   why: string;
   at: string;
 }
+/** The certificate of a server, from a TLS handshake of delivery: it ends soon, or it is new. The key is the origin. */
+export interface CertificateEvent {
+  kind: 'certificate';
+  origin: string;
+  /** end of the certificate, ISO 8601 */
+  notAfter: string;
+  at: string;
+}
+/** The router evaluated a filter that takes much work. The key is the destination's id. */
+export interface FilterEvent {
+  kind: 'filter';
+  destination: string;
+  /** digest of the filter's text */
+  filter: string;
+  /** work of the evaluation, and the limit of one (`shared/cel/work-limit.ts`) */
+  units: number;
+  limit: number;
+  at: string;
+}
 export type DeliveryEvent = AttemptEvent | WaitingEvent | DeadEvent | CancelledEvent;
+/** Events that the history stores. */
+export type StoredEvent = DeliveryEvent | CircuitEvent;
+/** Events that only alerts read. */
+export type NoticeEvent = CertificateEvent | FilterEvent;
+
+export function isNoticeEvent(event: { kind: string }): event is NoticeEvent {
+  return event.kind === 'certificate' || event.kind === 'filter';
+}
+
+/** Identifies the text of a filter, so that an event about an earlier text is recognized. */
+export function filterDigest(filter: string): string {
+  return hash('sha256', filter, 'base64url').slice(0, 22);
+}

@@ -1,4 +1,4 @@
-import { type AttemptEvent, type CircuitEvent, type DeliveryEvent, type UrlAttempt } from './attempt-events';
+import { type AttemptEvent, isNoticeEvent, type StoredEvent, type UrlAttempt } from './attempt-events';
 import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { isoTime } from './time';
@@ -164,12 +164,13 @@ export class AttemptRows {
 }
 
 /**
- * Returns the events of a record of `attempts`, whose fields are not checked.
+ * Returns the events of a record of `attempts`, whose fields are not checked, without those that only alerts read.
  * @throws SyntaxError, TypeError, RangeError if it cannot be read
  */
-export function readEvents(value: Buffer | string | null): (DeliveryEvent | CircuitEvent)[] {
-  const parsed = JSON.parse(String(value)) as DeliveryEvent | CircuitEvent | Rows;
-  return parsed.kind === 'delivered' ? readRows(parsed) : [parsed];
+export function readEvents(value: Buffer | string | null): StoredEvent[] {
+  const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
+  if (parsed.kind === 'delivered') return readRows(parsed);
+  return isNoticeEvent(parsed) ? [] : [parsed];
 }
 
 /** Returns the time of the last success of each destination, ms since 1970. */

@@ -136,9 +136,6 @@ export const DEFAULT_SHARDS = 4;
  */
 export const ALERTS_ID = 'alerts';
 
-/** The kinds of notices about a destination. An alert sends one. */
-export const NOTICE_KINDS = ['failing', 'recovered', 'dead_letters', 'switched_off'] as const;
-
 /** Formats of an alert's body: Waypost's own, and those that the receivers of these names take. */
 export const ALERT_FORMATS = ['default', 'slack', 'teams', 'discord', 'pagerduty'] as const;
 export type AlertFormat = (typeof ALERT_FORMATS)[number];

@@ -1,6 +1,8 @@
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
+import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
-import { type ReceivedRequest } from '../../tools/harness/sink';
+import { aTrack } from '../support/factories';
+import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
 import { type Json } from '../../tools/harness/api';
 import { isSignedBy } from '../support/verify-signature';
 
@@ -80,4 +82,57 @@ test('each failing destination causes one alert, one is switched off and the oth
     const { body } = await system.control('GET', '/notices');
     expect((body.data as Json[]).map(({ alert }) => alert as string)).toEqual(Array(4).fill('sent'));
   });
+}, 600_000);
+
+test('alerts tell of a certificate near its end, a costly filter and a URL that refuses what another accepts', async () => {
+  const { sink, system } = stage;
+  expect((await system.control('PATCH', '/alerts', { webhooks: [{ url: sink.url('/kinds') }] })).status).toBe(200);
+  const DAY_MS = 86_400_000;
+  const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+  const authority = makeCertificate({ name: 'ours', authority: true, notAfter: inDays(400) });
+  const aServer = (days: number, port = 0) =>
+    startSink({ port, tls: makeCertificate({ issuer: authority, notAfter: inDays(days) }) });
+  let server = await aServer(3);
+  try {
+    const webhooks = [{ url: server.url('/ending'), tls: { ca: authority.cert } }];
+    const ending = await stage.connect({ webhooks });
+    sink.on('/refuses', { status: 404 });
+    const twoUrls = await stage.connect({ webhooks: [{ url: sink.url('/takes') }, { url: sink.url('/refuses') }] });
+    const filter = '!(2 in properties.list) && !(3 in properties.list)';
+    const costly = await stage.connect({ webhooks: [{ url: sink.url('/costly') }], filter });
+    await Promise.all([
+      ...[ending.send(), twoUrls.send()],
+      costly.send(aTrack({ properties: { list: Array(5_000).fill(1) } })),
+    ]);
+    const kinds = {
+      'destination.certificate_expiring': ending,
+      'destination.partly_delivered': twoUrls,
+      'destination.filter_costly': costly,
+    };
+    const told = () => sink.received('/kinds').map(said);
+    await eventually(
+      () => {
+        const found = Object.fromEntries(told().map(({ type, data }) => [type, data.destination]));
+        const wanted = Object.entries(kinds).map(([type, { destination }]) => [type, destination.id]);
+        expect(found).toEqual(Object.fromEntries(wanted));
+      },
+      { deadlineMs: 120_000 },
+    );
+    // The server gets another certificate, and the filter is changed: both notices end, with an alert each.
+    await server.close();
+    server = await aServer(90, server.port);
+    await costly.change({ filter: 'type == "track"' });
+    await eventually(
+      async () => {
+        await ending.send();
+        const { body } = await system.control('GET', '/notices?open=true');
+        const open = (body.data as Json[]).map(({ destination }) => destination as string);
+        expect(open.filter((id) => [ending, costly].some(({ destination }) => destination.id === id))).toEqual([]);
+        expect(told().filter(({ data }) => data.endedAt !== undefined)).toHaveLength(2);
+      },
+      { deadlineMs: 120_000 },
+    );
+  } finally {
+    await server.close();
+  }
 }, 600_000);

@@ -799,7 +799,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   it('stores and finds notices, and lists alerts still to be sent', async () => {
     const notice = (over: Partial<Notice>): Notice => ({
       ...{ id: 'ntc_1', at: START, destination: 'dst_1', name: 'Höoks', kind: 'failing', since: START, endedAt: null },
-      ...{ failures: 3, deadLetters: 0, error: 'status 503', alert: 'due', acknowledged: null },
+      ...{ failures: 3, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+      ...{ error: 'status 503', alert: 'due', acknowledged: null },
       ...over,
     });
     const [first, second] = [

@@ -98,12 +98,20 @@ export async function controlUnderTest(
     steadyMs: () => now().getTime(),
   });
   const entries = openConfigEntries(config, writer);
-  const { profiles, previews, members } = await openProfiles({ kafka, config, history, producer, log, onFatal });
+  const { profiles, previews, members, fullProfiles } = await openProfiles({
+    kafka,
+    config,
+    history,
+    producer,
+    log,
+    onFatal,
+  });
   const bodies = new BodyIndex({
     ...{ kafka, history, retentionMs: 2 * DAY_MS, maxBytes: options.maxSearchBytes ?? 1e9, now, log },
     othersFirst: () => false,
   });
-  const alerts = new Alerts({ kafka, producer, history, config, entries, encryptor, windowMs: WINDOW_MS, now, log });
+  const jobs = { kafka, producer, history, config, windowMs: WINDOW_MS, now, log };
+  const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles });
   const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();

@@ -18,8 +18,9 @@ export function Alerts() {
   return (
     <Page title="Alerts" actions={<LinkButton to="/notices">Notices</LinkButton>}>
       <Text>
-        Get notified when a destination fails, recovers, has dead letters or is disabled: by a notice in this console,
-        and by a signed webhook.
+        Get notified when a destination fails, recovers, has dead letters, reaches only some of its URLs or is disabled,
+        when a certificate ends soon, a filter takes much work or profiles are full: by a notice in this console, and by
+        a signed webhook.
       </Text>
       {read.data && !read.error ? (
         <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { type Notice } from '../../../shared/api/operations';
-import { NOTICE_KINDS } from '../../../shared/model/config';
+import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { counted, placeOf, spanOf } from '../lib/labels';
@@ -9,7 +9,7 @@ import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When }
 
 const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
 
-/** Notices about failing destinations, and how each ended. */
+/** Notices about destinations and profiles in trouble, and how each ended. */
 export function Notices() {
   const filters = useFilters();
   const query = { ...filters.query(FILTERS), total: 'true' as const };
@@ -73,9 +73,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       <td>
         <Pill kind={kind} />
       </td>
-      <td>
-        <TextLink to={placeOf(destination)}>{name}</TextLink>
-      </td>
+      <td>{destination === null ? name : <TextLink to={placeOf(destination)}>{name}</TextLink>}</td>
       <td className="break">
         <Facts notice={notice} />
       </td>
@@ -92,7 +90,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
             <Button
               size="xs"
               variant="default"
-              aria-label={`Acknowledge: ${kind.replace('_', ' ')}, ${name}, ${id}`}
+              aria-label={`Acknowledge: ${kind.replaceAll('_', ' ')}, ${name}, ${id}`}
               onClick={onSeen}
             >
               Acknowledge
@@ -104,7 +102,9 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   );
 }
 
-function Facts({ notice: { at, since, endedAt, kind, failures, deadLetters, error } }: { notice: Notice }) {
+function Facts({ notice }: { notice: Notice }) {
+  const { at, since, endedAt, kind, failures, deadLetters, partlyDelivered, fullProfiles, error } = notice;
+  const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
   return (
     <>
       {kind === 'failing' && (
@@ -121,6 +121,13 @@ function Facts({ notice: { at, since, endedAt, kind, failures, deadLetters, erro
       {kind === 'recovered' && <>well again after {spanOf(Date.parse(at) - Date.parse(since))}. </>}
       {failures > 0 && `${counted(failures, 'failed attempt')}. `}
       {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
+      {partlyDelivered > 0 && `Not delivered to all URLs: ${counted(partlyDelivered, 'event')}. `}
+      {fullProfiles > 0 && `${counted(fullProfiles, 'full profile')}. `}
+      {isLasting && endedAt !== null && (
+        <>
+          over since <When at={endedAt} />.{' '}
+        </>
+      )}
       {error !== null && <span className="bad">{error}</span>}
     </>
   );

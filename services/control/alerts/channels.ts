@@ -1,12 +1,13 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
 import { type AlertFormat, type Destination } from '../../../shared/model/config';
+import { type LastingKind } from '../../../shared/model/notice-kinds';
 import { urlHash } from '../../../shared/model/delivery';
 import { type Card } from '../../../shared/model/formats/card';
 import { discordBody, slackBody, teamsBody } from '../../../shared/model/formats/chat';
 import { pagerdutyBody } from '../../../shared/model/formats/pagerduty';
 import { openWebhooks } from '../destinations/stored-webhook';
-import { alertBody, type Notice } from './notice';
+import { alertBody, isLasting, isOver, type Notice } from './notice';
 
 /**
  * A receiver of alerts: all URLs of one format together, or one mailbox. Each channel gets a separate delivery, since
@@ -46,39 +47,66 @@ const BODIES: Record<AlertFormat, Channel['body']> = {
   pagerduty: incidentBody,
 };
 
-const TITLES: Record<Notice['kind'], (name: string) => string> = {
+type Title = (name: string) => string;
+
+const TITLES: Record<Notice['kind'], Title> = {
   failing: (name) => `Webhooks to ${name} fail`,
   recovered: (name) => `Webhooks to ${name} arrive again`,
   dead_letters: (name) => `Waypost gave up deliveries to ${name}`,
   switched_off: (name) => `Waypost switched ${name} off`,
+  partly_delivered: (name) => `Deliveries to ${name} did not reach all of its URLs`,
+  certificate_expiring: (name) => `A certificate of ${name} expires soon`,
+  filter_costly: (name) => `The filter of ${name} takes much work`,
+  profile_full: () => 'Profiles of users are full',
 };
 
-function titleOf({ kind, name, destination }: Notice): string {
-  return TITLES[kind](name || destination);
+const OVER: Record<LastingKind, Title> = {
+  certificate_expiring: (name) => `The certificate of ${name} was replaced`,
+  filter_costly: (name) => `The filter of ${name} takes little work again`,
+  profile_full: () => 'No profile is full any more',
+};
+
+function titleOf(notice: Notice): string {
+  const { kind, name, destination } = notice;
+  const title = isOver(notice) ? OVER[kind as LastingKind] : TITLES[kind];
+  return title(name || destination);
 }
 
 function cardOf(notice: Notice): Card {
   const { destination, since, failures, deadLetters, error, endedAt, kind, at } = notice;
+  const { partlyDelivered, fullProfiles, expiresAt } = notice;
   const facts = [
-    { name: 'Destination', value: destination },
+    ...(destination === '' ? [] : [{ name: 'Destination', value: destination }]),
     { name: 'Since', value: isoTime(since) },
     ...(kind === 'recovered' && endedAt !== null ? [{ name: 'Recovered', value: isoTime(endedAt) }] : []),
+    ...(isOver(notice) && endedAt !== null ? [{ name: 'Until', value: isoTime(endedAt) }] : []),
+    ...(expiresAt === null ? [] : [{ name: 'Expires', value: isoTime(expiresAt) }]),
     ...(failures > 0 ? [{ name: 'Failed attempts', value: String(failures) }] : []),
     ...(deadLetters > 0 ? [{ name: 'Dead letters', value: String(deadLetters) }] : []),
-    ...(error ? [{ name: 'Last error', value: error }] : []),
+    ...(partlyDelivered > 0 ? [{ name: 'Partly delivered', value: String(partlyDelivered) }] : []),
+    ...(fullProfiles > 0 ? [{ name: 'Full profiles', value: String(fullProfiles) }] : []),
+    ...(error ? [{ name: isLasting(notice) ? 'Cause' : 'Last error', value: error }] : []),
   ];
   return { title: titleOf(notice), facts, footer: 'Waypost', at: isoTime(at) };
 }
 
-/** A recovery resolves the incident that the failure triggered: both have the destination as their key. */
+/** Kinds whose trouble is told as one incident of the destination. */
+const OF_DESTINATION: readonly Notice['kind'][] = ['failing', 'recovered', 'switched_off'];
+
+/**
+ * A recovery resolves the incident that the failure triggered: both have the destination as their key. The end of a trouble
+ * that lasted has the same notice.
+ */
 function incidentBody(notice: Notice): object {
-  const { kind, destination, at } = notice;
+  const { id, kind, destination, at } = notice;
   const { data } = alertBody(notice);
+  const isGood = kind === 'recovered' || isOver(notice);
+  const isOfDestination = OF_DESTINATION.includes(kind);
   return pagerdutyBody({
-    ...{ summary: titleOf(notice), source: destination, class: kind, at: isoTime(at), details: data },
-    severity: kind === 'recovered' ? 'info' : kind === 'dead_letters' ? 'warning' : 'error',
-    action: kind === 'recovered' ? 'resolve' : 'trigger',
-    dedupKey: kind === 'dead_letters' ? notice.id : `waypost/${destination}`,
+    ...{ summary: titleOf(notice), source: destination || 'waypost', class: kind, at: isoTime(at), details: data },
+    severity: isGood ? 'info' : isOfDestination ? 'error' : 'warning',
+    action: isGood ? 'resolve' : 'trigger',
+    dedupKey: isOfDestination ? `waypost/${destination}` : id,
   });
 }
 

@@ -1,6 +1,6 @@
 import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/model/config';
 import { type Health, outageOf } from './health';
-import { type Notice, noticeId } from './notice';
+import { newNotice, type Notice } from './notice';
 
 /** One failure shows nothing: the next attempt may follow hours later, and succeed. */
 const LEAST_FAILURES = 2;
@@ -13,6 +13,7 @@ const LEAST_FAILURES = 2;
  * | failed for `failingFor`, more than once, no success  | notice `failing`, open                                |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
  * | dead letters, the last alert of them long enough ago | notice `dead_letters`, with their number              |
+ * | deliveries to some URLs only, likewise               | notice `partly_delivered`, with their number          |
  * | failed for `switchOffAfter`, more than once          | to be switched off; once it is, notice `switched_off` |
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  */
@@ -25,6 +26,8 @@ export interface Context {
   nowMs: number;
   /** number of deliveries that are still dead of those whose dead letters were not reported; undefined: unknown */
   stillDead?: number | undefined;
+  /** number of deliveries that still lack a URL of those that were not reported; undefined: unknown */
+  stillPartly?: number | undefined;
 }
 
 export interface Decision {
@@ -41,6 +44,7 @@ export function decide(before: Health, context: Context): Decision {
   if (context.destination?.enabled) whileOn(decision, context, context.destination);
   else whileOff(decision, context);
   tellOfDead(decision, context);
+  tellOfPartly(decision, context);
   return decision;
 }
 
@@ -76,7 +80,7 @@ function whileOff(decision: Decision, context: Context): void {
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs });
   // Failures count from the beginning once somebody switches it on again.
   Object.assign(health, { failures: [], awaitedUntil: 0, failing: null, switchingOff: null });
-  if (!context.destination) health.dead = null;
+  if (!context.destination) Object.assign(health, { dead: null, partly: null });
 }
 
 /** Leaves out dead letters that were replayed before it was time to report them. */
@@ -93,23 +97,30 @@ function tellOfDead(decision: Decision, context: Context): void {
   health.deadToldAt = nowMs;
 }
 
-type Said = Pick<Notice, 'kind' | 'since'> & Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters'>>;
+/** Tells of deliveries to some URLs only, as of dead letters: at most once in the same time. */
+function tellOfPartly(decision: Decision, context: Context): void {
+  const { health } = decision;
+  const { partly, partlyToldAt = null } = health;
+  const { nowMs, settings, stillPartly = Infinity } = context;
+  if (!partly || (partlyToldAt !== null && nowMs - partlyToldAt < settings.deadLettersEveryMs)) return;
+  health.partly = null;
+  const { since, error } = partly;
+  const partlyDelivered = Math.min(partly.count, stillPartly);
+  if (partlyDelivered === 0) return;
+  decision.notices.push(
+    notice(decision, context, { kind: 'partly_delivered', since, partlyDelivered, endedAt: nowMs, error }),
+  );
+  health.partlyToldAt = nowMs;
+}
+
+type Said = Pick<Notice, 'kind' | 'since'> &
+  Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters' | 'partlyDelivered' | 'error'>>;
 
 function notice({ health }: Decision, { id: destination, destination: entry, nowMs }: Context, said: Said): Notice {
   // Dead letters with the same start may appear in two alerts.
-  const mark = said.kind === 'dead_letters' ? nowMs : said.since;
-  return {
-    id: noticeId(destination, said.kind, mark),
-    at: nowMs,
-    destination,
-    name: entry?.name ?? '',
-    ...{ endedAt: null, failures: 0, deadLetters: 0 },
-    ...said,
-    error: said.kind === 'recovered' ? null : (health.error?.text ?? null),
-    // Otherwise an alert about the alerts would cause the next one.
-    alert: destination === ALERTS_ID ? 'none' : 'due',
-    acknowledged: null,
-  };
+  const mark = said.kind === 'dead_letters' || said.kind === 'partly_delivered' ? nowMs : said.since;
+  const error = said.kind === 'recovered' ? null : (health.error?.text ?? null);
+  return newNotice({ destination, name: entry?.name ?? '', at: nowMs, error, ...said }, mark);
 }
 
 /** Returns whether the decision changes anything that must be stored. */

@@ -1,5 +1,6 @@
 import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
+import { ALERTS_ID } from '../../../shared/model/config';
 
 /** Reads the health of a destination from a record of `attempts`. Pure. */
 
@@ -14,7 +15,9 @@ export type Evidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
   | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
-  | { kind: 'dead'; destination: string; at: number };
+  | { kind: 'dead'; destination: string; at: number }
+  /** another URL accepted the delivery, and this one failed or was not called */
+  | { kind: 'partly'; destination: string; at: number; error: string };
 
 /**
  * @returns none for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway. Of the
@@ -27,15 +30,16 @@ export function evidenceOf(value: Buffer | null): Evidence[] {
     if (parsed.kind === 'delivered') {
       return Array.from(lastSuccesses(parsed), ([destination, at]) => ({ kind: 'ok' as const, destination, at }));
     }
-    const evidence = judge(parsed);
-    return evidence ? [evidence] : [];
+    return judge(parsed);
   } catch {
     return [];
   }
 }
 
 const BEFORE_URLS = Buffer.from(',"urls":[');
-const AFTER_URLS = Buffer.from(']}');
+const AFTER_URLS = Buffer.from('}]}');
+/** The begin of `retry` and `rejected`. */
+const FAILED_URL = Buffer.from('"outcome":"re');
 
 /**
  * Parses a successful attempt up to its URLs, if they are its last field. Nearly all records are successful attempts,
@@ -46,23 +50,40 @@ function successOf(value: Buffer): DeliveryEvent | undefined {
   if (end < 0 || !value.subarray(-AFTER_URLS.length).equals(AFTER_URLS)) return undefined;
   try {
     const head = JSON.parse(`${value.toString('utf8', 0, end)}}`) as AttemptEvent;
-    return head.outcome === 'delivered' ? head : undefined;
+    return head.outcome === 'delivered' && !value.includes(FAILED_URL, end) ? head : undefined;
   } catch {
     // The writer used another order of fields.
     return undefined;
   }
 }
 
-function judge(event: DeliveryEvent): Evidence | undefined {
+function judge(event: DeliveryEvent): Evidence[] {
   const { destination } = event;
   const at = Date.parse(event.at);
-  if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return undefined;
-  if (event.kind === 'dead') return { kind: 'dead', destination, at };
+  if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return [];
+  if (event.kind === 'dead') return [{ kind: 'dead', destination, at }];
+  if (event.kind !== 'attempt') return [];
+  const lacking = lackOf(event);
+  const partly: Evidence[] = lacking === undefined ? [] : [{ kind: 'partly', destination, at, error: lacking }];
   // A late event adds to an attempt that the success of another URL has settled.
-  if (event.kind !== 'attempt' || event.late) return undefined;
-  if (event.outcome === 'delivered') return { kind: 'ok', destination, at };
+  if (event.late) return partly;
+  if (event.outcome === 'delivered') return [{ kind: 'ok', destination, at }, ...partly];
   const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
-  return { kind: 'failed', destination, at, until: Math.max(at, next || at), ...errorOf(event.urls) };
+  return [{ kind: 'failed', destination, at, until: Math.max(at, next || at), ...errorOf(event.urls) }];
+}
+
+/**
+ * Returns why a delivery that a URL accepted lacks another one; undefined: it lacks none. Each alert goes to the endpoints
+ * of one channel, so it never reaches all of them.
+ */
+function lackOf({ destination, outcome, notCalled = [], urls = [] }: Partial<AttemptEvent>): string | undefined {
+  if (outcome !== 'delivered' || destination === ALERTS_ID) return undefined;
+  const failed = urls.findLast((url) => url.outcome !== 'delivered');
+  if (failed) return wordsFor(failed);
+  const count = notCalled.length;
+  return count === 0
+    ? undefined
+    : `${String(count)} ${count === 1 ? 'URL was' : 'URLs were'} not called: rejected earlier, or without room`;
 }
 
 /** Describes the last URL that failed. Error messages contain no path and no secret. */
@@ -102,6 +123,9 @@ export interface Health {
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
   deadToldAt: number | null;
+  /** deliveries that reached only some of their URLs, without an alert so far; absent in rows of earlier versions */
+  partly?: { count: number; since: number; error: string } | null;
+  partlyToldAt?: number | null;
   /** the open notice */
   failing: { notice: string; since: number } | null;
   /**
@@ -126,7 +150,8 @@ export function addEvidence(before: Health, evidence: readonly Evidence[]): Heal
   for (const each of evidence) {
     if (each.kind === 'ok') succeeded(health, each.at);
     else if (each.kind === 'failed') failed(health, each);
-    else died(health, each.at);
+    else if (each.kind === 'dead') health.dead = counted(health.dead, each.at);
+    else health.partly = { ...counted(health.partly, each.at), error: each.error };
   }
   return health;
 }
@@ -169,14 +194,13 @@ function thinned(failures: readonly Failures[]): Failures[] {
   return thin;
 }
 
-function died(health: Health, at: number): void {
-  const { dead } = health;
-  health.dead = { count: (dead?.count ?? 0) + 1, since: Math.min(dead?.since ?? at, at) };
+function counted(before: Health['dead'] | undefined, at: number): NonNullable<Health['dead']> {
+  return { count: (before?.count ?? 0) + 1, since: Math.min(before?.since ?? at, at) };
 }
 
 /** Returns whether there is nothing to decide. */
-export function isQuiet({ failures, failing, dead, switchingOff }: Health): boolean {
-  return failures.length === 0 && failing === null && dead === null && switchingOff === null;
+export function isQuiet({ failures, failing, dead, partly, switchingOff }: Health): boolean {
+  return failures.length === 0 && failing === null && dead === null && !partly && switchingOff === null;
 }
 
 /**

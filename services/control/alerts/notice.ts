@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Actor } from '../auth/identities';
 import { type ALERT_STATES } from '../../../shared/api/alerts';
-import { type NOTICE_KINDS } from '../../../shared/model/config';
 import { ALERTS_ID, DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
+import { LASTING_KINDS, type NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
@@ -15,6 +15,7 @@ type NoticeKind = (typeof NOTICE_KINDS)[number];
 export interface Notice {
   id: string;
   at: number;
+  /** empty: it is not about a destination */
   destination: string;
   /** the destination's name at that time */
   name: string;
@@ -24,27 +25,58 @@ export interface Notice {
   endedAt: number | null;
   failures: number;
   deadLetters: number;
-  /** the last failure, as text */
+  partlyDelivered: number;
+  fullProfiles: number;
+  /** end of the certificate */
+  expiresAt: number | null;
+  /** the last failure, or what the trouble is, as text */
   error: string | null;
   alert: (typeof ALERT_STATES)[number];
   acknowledged: { at: number; by: Pick<Actor, 'id' | 'name'> } | null;
 }
 
 /** Returns the same id for the same event, so that a repeated decision adds no second notice. */
-export function noticeId(destination: string, kind: NoticeKind, mark: number): string {
+function noticeId(destination: string, kind: NoticeKind, mark: number): string {
   const digest = createHash('sha256')
     .update(`${destination}\0${kind}\0${String(mark)}`)
     .digest('base64url');
   return `ntc_${digest.slice(0, 22)}`;
 }
 
-export function noticeView({ at, since, endedAt, acknowledged, ...notice }: Notice) {
+/** Fills in the fields that most kinds do not use. */
+export function newNotice(
+  given: Pick<Notice, 'kind' | 'destination' | 'name' | 'at' | 'since' | 'error'> & Partial<Notice>,
+  mark: number,
+): Notice {
+  return {
+    id: noticeId(given.destination, given.kind, mark),
+    ...{ endedAt: null, failures: 0, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+    // Otherwise an alert about the alerts would cause the next one.
+    alert: given.destination === ALERTS_ID ? 'none' : 'due',
+    acknowledged: null,
+    ...given,
+  };
+}
+
+/** Returns whether this notice stays open while its trouble lasts, and an alert tells the end of it. */
+export function isLasting({ kind }: Pick<Notice, 'kind'>): boolean {
+  return (LASTING_KINDS as readonly NoticeKind[]).includes(kind);
+}
+
+/** Returns whether the alert to send tells that the trouble is over. */
+export function isOver(notice: Pick<Notice, 'kind' | 'endedAt'>): boolean {
+  return isLasting(notice) && notice.endedAt !== null;
+}
+
+export function noticeView({ at, since, endedAt, expiresAt, destination, acknowledged, ...notice }: Notice) {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
     ...notice,
+    destination: destination === '' ? null : destination,
     at: iso(at),
     since: iso(since),
     endedAt: endedAt === null ? null : iso(endedAt),
+    expiresAt: expiresAt === null ? null : iso(expiresAt),
     acknowledged: acknowledged && { at: iso(acknowledged.at), by: acknowledged.by },
   };
 }
@@ -89,16 +121,17 @@ export function alertRecord(
   },
 ): OutRecord {
   const { nowMs, windowMs, traceparent, body, closed, channel } = made;
+  const messageId = isOver(notice) ? `${notice.id}_over` : notice.id;
   const delivery: Delivery = {
-    id: alertDelivery(notice.id, channel),
-    messageId: notice.id,
+    id: alertDelivery(messageId, channel),
+    messageId,
     sourceId: ALERTS_SOURCE,
     destinationId: to.id,
     // A type that every delivery process knows, also one of an earlier version.
     type: 'track',
-    event: `destination.${notice.kind}`,
+    event: alertType(notice),
     // The time of the notice, so that it is the same in each repetition: the history finds a delivery by it.
-    acceptedAt: notice.at,
+    acceptedAt: isOver(notice) ? (notice.endedAt ?? notice.at) : notice.at,
     expiresAt: nowMs + windowMs,
     ...{ attempt: 0, hop: 0, replay: 0, closed },
     traceparent,
@@ -109,27 +142,37 @@ export function alertRecord(
 
 /** Returns the notice of a test: of a destination that does not exist. */
 export function sampleNotice(nowMs: number): Notice {
-  return {
-    ...{ id: 'ntc_test', at: nowMs, destination: 'dst_test', name: 'A test', kind: 'failing' },
-    ...{ since: nowMs, endedAt: null, failures: 1, deadLetters: 0, error: 'this is a test' },
-    ...{ alert: 'none', acknowledged: null },
-  };
+  const about = { destination: 'dst_test', name: 'A test', kind: 'failing' as const };
+  const said = { at: nowMs, since: nowMs, failures: 1, error: 'this is a test' };
+  return { ...newNotice({ ...about, ...said }, nowMs), id: 'ntc_test', alert: 'none' };
+}
+
+/** Returns the `type` of an alert's body. */
+function alertType({ kind, destination }: Notice): string {
+  return `${destination === '' ? 'waypost' : 'destination'}.${kind}`;
 }
 
 /** Returns the body in the form that Standard Webhooks proposes: `type`, `timestamp`, `data`. */
-export function alertBody({ id, at, kind, destination, name, since, endedAt, ...notice }: Notice) {
-  const { failures, deadLetters, error } = notice;
+export function alertBody(notice: Notice) {
+  const { id, at, kind, destination, name, since, endedAt, failures, deadLetters, error } = notice;
+  const { partlyDelivered, fullProfiles, expiresAt } = notice;
   const iso = (ms: number) => new Date(ms).toISOString();
+  const overAt = isOver(notice) ? endedAt : null;
   return {
-    type: `destination.${kind}`,
-    timestamp: iso(at),
+    type: alertType(notice),
+    timestamp: iso(overAt ?? at),
     data: {
       notice: id,
-      ...{ destination, name },
+      ...(destination !== '' && { destination }),
+      name,
       since: iso(since),
       ...(kind === 'recovered' && endedAt !== null && { recoveredAt: iso(endedAt) }),
+      ...(overAt !== null && { endedAt: iso(overAt) }),
       ...(failures > 0 && { failures }),
       ...(deadLetters > 0 && { deadLetters }),
+      ...(partlyDelivered > 0 && { partlyDelivered }),
+      ...(fullProfiles > 0 && { fullProfiles }),
+      ...(expiresAt !== null && { expiresAt: iso(expiresAt) }),
       ...(error !== null && { error }),
     },
   };

@@ -3,9 +3,10 @@ import { scan } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { newerFormat } from '../../../shared/service/errors';
-import { addToHealth, beginPositions, movePositions, readPositions } from './store';
+import { addToHealth, beginPositions, movePositions, readPositions, saveSignals } from './store';
 import { type History } from '../history/history';
 import { type Evidence, evidenceOf } from './health';
+import { type Signal, signalOf } from './signals';
 
 /**
  * Reads `attempts` for the health of destinations only, independently of the history: it writes a row for each
@@ -34,6 +35,8 @@ export class AttemptReader {
   #failures: Evidence[] = [];
   /** the last success of each destination, ms since 1970 */
   #successes = new Map<string, number>();
+  /** the latest fact of each key */
+  #signals = new Map<string, Signal>();
   #unwritten = 0;
 
   constructor(private readonly options: ReaderOptions) {}
@@ -62,6 +65,7 @@ export class AttemptReader {
           const format = newerFormatOf(record.headers);
           if (format !== undefined) throw newerFormat(record, format, 'this control process');
           for (const evidence of evidenceOf(record.value)) this.#learn(evidence);
+          this.#note(signalOf(record.value));
         }
         this.#next.set(partition, next);
         this.#unwritten += records.length;
@@ -89,7 +93,12 @@ export class AttemptReader {
     this.#next = new Map(stored);
     this.#failures = [];
     this.#successes = new Map();
+    this.#signals = new Map();
     this.#unwritten = 0;
+  }
+
+  #note(signal: Signal | undefined): void {
+    if (signal && signal.at >= (this.#signals.get(signal.key)?.at ?? 0)) this.#signals.set(signal.key, signal);
   }
 
   #learn(evidence: Evidence): void {
@@ -114,6 +123,7 @@ export class AttemptReader {
         database.transaction(async (queries) => {
           if (!(await movePositions(queries, moves))) return false;
           await addToHealth(queries, evidence);
+          await saveSignals(queries, [...this.#signals.values()]);
           return true;
         }),
       );

@@ -12,11 +12,12 @@ import { type ConfigEntries } from '../config/config-entries';
 import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
-import { countDead } from '../history/queries';
+import { countDead, countPartly } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
 import { type Context, decide, type Decision, isNews } from './decide';
 import { type Health } from './health';
+import { LastingWatch } from './lasting-watch';
 import { type Notice, alertRecord, isAddressed } from './notice';
 import { AttemptReader } from './reader';
 import { settingsOf } from './settings';
@@ -46,7 +47,9 @@ export interface AlertsOptions {
   kafka: Pick<Kafka, 'ranges' | 'read'>;
   producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead'>;
-  config: Pick<ConfigView, 'destination'>;
+  config: Pick<ConfigView, 'destination' | 'list'>;
+  /** Returns the number of users whose profiles are full; undefined: not known yet. */
+  fullProfiles: () => number | undefined;
   entries: Pick<ConfigEntries, 'change'>;
   encryptor: Encryptor;
   windowMs: number;
@@ -56,6 +59,7 @@ export interface AlertsOptions {
 
 export class Alerts {
   readonly #reader: AttemptReader;
+  readonly #lasting: LastingWatch;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
   /** when this process last decided, or last saw that another process holds the lease */
@@ -67,6 +71,7 @@ export class Alerts {
 
   constructor(private readonly options: AlertsOptions) {
     this.#reader = new AttemptReader(options);
+    this.#lasting = new LastingWatch(options);
   }
 
   /** Seconds since the last decision, for which `attempts` was read to its end in time. */
@@ -98,6 +103,7 @@ export class Alerts {
     const isRead = await this.#reader.readToEnds(() => this.#leads());
     if (isRead && performance.now() - askedAt < FRESH_MS) {
       await this.#decideAt(at);
+      await this.#lasting.look(at);
       this.#soundAt = askedAt;
     }
     await this.#send();
@@ -166,7 +172,8 @@ export class Alerts {
     const decided: [string, Decision][] = [];
     for (const [id, health] of await lockHealth(queries, ids)) {
       const stillDead = health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
-      decided.push([id, decide(health, { ...this.#context(id, at), stillDead })]);
+      const stillPartly = health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
+      decided.push([id, decide(health, { ...this.#context(id, at), stillDead, stillPartly })]);
     }
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);

@@ -1,6 +1,8 @@
 import { type Total } from '../../../shared/api/fields';
 import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type Notice } from './notice';
+import { isTracked, type Signal } from './signals';
+import { type NoticeEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
 
@@ -105,12 +107,11 @@ export async function readPositions({ query }: Queries): Promise<Map<number, num
 
 export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices) {
-    const { id, at, destination, kind, since, endedAt, alert, ...rest } = notice;
-    const { name, failures, deadLetters, error } = rest;
+    const { id, at, destination, kind, since, endedAt, alert, acknowledged: _, ...said } = notice;
     await query(
       `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said)
        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing`,
-      [id, at, destination, kind, since, endedAt, alert, databaseJson({ name, failures, deadLetters, error })],
+      [id, at, destination, kind, since, endedAt, alert, databaseJson(said)],
     );
   }
 }
@@ -119,6 +120,49 @@ export async function endNotices({ query }: Queries, ended: readonly { id: strin
   for (const { id, at } of ended) {
     await query('update waypost.notices set ended_at = $2 where id = $1 and ended_at is null', [id, at]);
   }
+}
+
+/** Ends notices of trouble that lasted. If its alert was sent, another one tells the end. */
+export async function endLasting({ query }: Queries, ended: readonly { id: string; at: number }[]): Promise<void> {
+  for (const { id, at } of ended) {
+    await query(
+      `update waypost.notices set ended_at = $2, alert = case alert when 'sent' then 'due' else 'none' end
+       where id = $1 and ended_at is null`,
+      [id, at],
+    );
+  }
+}
+
+/** Returns the notices of these kinds that have not ended. */
+export async function openNotices({ query }: Queries, kinds: readonly string[]): Promise<Notice[]> {
+  const rows = await query(
+    `select * from waypost.notices
+     where ended_at is null and kind in (select jsonb_array_elements_text($1::jsonb)) order by at, id`,
+    [databaseJson(kinds)],
+  );
+  return rows.map(fromRow);
+}
+
+/** Keeps the newest fact of each key. */
+export async function saveSignals({ query }: Queries, signals: readonly Signal[]): Promise<void> {
+  if (signals.length === 0) return;
+  const given = signals.map((signal) => ({
+    ...{ key: signal.key, at: signal.at, tracked: isTracked(signal) },
+    event: JSON.stringify(signal.event),
+  }));
+  await query(
+    `insert into waypost.signals (key, at, event)
+     select key, at, event from jsonb_to_recordset($1::jsonb)
+       as given(key text, at bigint, event text, tracked boolean)
+     where tracked or exists (select 1 from waypost.signals known where known.key = given.key)
+     on conflict (key) do update set at = excluded.at, event = excluded.event where waypost.signals.at <= excluded.at`,
+    [databaseJson(given)],
+  );
+}
+
+export async function readSignals({ query }: Queries): Promise<NoticeEvent[]> {
+  const rows = await query<{ event: string }>('select event from waypost.signals');
+  return rows.map(({ event }) => JSON.parse(event) as NoticeEvent);
 }
 
 /** Returns notices with an alert to send, the oldest first. */
@@ -196,6 +240,8 @@ function fromRow(row: Row): Notice {
   const { id, at, destination, kind, since, ended_at: endedAt, alert, said, acknowledged } = row as Stored;
   return {
     ...{ id, at, destination, kind, since, endedAt, alert },
+    // Earlier versions did not store these.
+    ...{ partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
     ...(JSON.parse(said) as Pick<Notice, 'name' | 'failures' | 'deadLetters' | 'error'>),
     acknowledged: acknowledged === null ? null : (JSON.parse(acknowledged) as Notice['acknowledged']),
   };

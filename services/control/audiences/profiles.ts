@@ -34,6 +34,8 @@ export async function openProfiles({ kafka, config, history, producer, log, onFa
     profiles,
     previews,
     members: new MemberPages(asking, now),
+    fullProfiles: () =>
+      profiles.full((id) => config.audience(id) !== undefined || config.computedTrait(id) !== undefined),
     stop: async () => {
       previews.stop();
       await Promise.all([asking.stop(), profiles.stop(), syncs.stop()]);

@@ -56,6 +56,23 @@ export class ProfileStatus {
     return new Map(Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [partition, members]));
   }
 
+  /**
+   * Returns the number of users whose profiles are full; undefined until all reports were read. Each report counts all
+   * users of its partition.
+   * @param exists returns whether a definition still exists
+   */
+  full(exists: (definition: string) => boolean): number | undefined {
+    if (!this.caughtUp) return undefined;
+    const newest = new Map<number, StatusValue>();
+    for (const [definition, reports] of this.#said) {
+      if (!exists(definition)) continue;
+      for (const [partition, report] of reports) {
+        if (report.at >= (newest.get(partition)?.at ?? '')) newest.set(partition, report);
+      }
+    }
+    return sumOf([...newest.values()], ({ full = 0 }) => full);
+  }
+
   /** @param revision reports of earlier revisions are left out */
   of(definition: string, revision: number): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter((each) => each.revision === revision);

@@ -1,8 +1,9 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { isKeepValue, type TlsFields } from '../../../shared/api/endpoint-auth';
 import { type Encrypted } from '../../../shared/model/config';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
+import { readCertificates, tlsEnds } from './certificates';
 import {
   type ChangeContext,
   NOTHING_TO_KEEP,
@@ -12,8 +13,6 @@ import {
 } from './stored-webhook';
 
 /** The client certificate of a URL and its authorities: checked when they are set, so that no request fails by them. */
-
-const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** @param item as sent, with any mistakes */
 export function tlsErrors(
@@ -103,14 +102,9 @@ function certificatesIn(pem: string, field: 'certificate' | 'ca', errors: Errors
     errors[field] ??= 'must not contain a private key. Send it as key';
     return [];
   }
-  try {
-    const found = (pem.match(CERTIFICATES) ?? []).map((block) => new X509Certificate(block));
-    if (found.length > 0) return found;
-  } catch {
-    // The text of the error is OpenSSL's, and helps nobody.
-  }
-  errors[field] ??= 'is not a certificate in PEM';
-  return [];
+  const found = readCertificates(pem);
+  if (found.length === 0) errors[field] ??= 'is not a certificate in PEM';
+  return found;
 }
 
 function validity(chain: readonly X509Certificate[], now: Date): string | undefined {
@@ -164,13 +158,8 @@ export function sealTls(
 export function tlsView(tls: EndpointTls<Encrypted> | undefined) {
   if (!tls) return null;
   const { certificate = null, key, ca = null } = tls;
-  const expiry = certificate === null ? undefined : expiryOf(certificate);
-  const notAfter = expiry === undefined ? null : new Date(expiry).toISOString();
+  const ends = tlsEnds(tls).certificate;
+  // The first certificate of the chain to expire.
+  const notAfter = ends.length === 0 ? null : new Date(Math.min(...ends)).toISOString();
   return { certificate, key: key === undefined ? null : { keep: true as const }, ca, notAfter };
-}
-
-/** Returns when the first certificate of a chain expires, ms since 1970; undefined if none can be read. */
-function expiryOf(pem: string): number | undefined {
-  const ends = certificatesIn(pem, 'certificate', {}).map(({ validTo }) => Date.parse(validTo));
-  return ends.length > 0 ? Math.min(...ends) : undefined;
 }

@@ -223,6 +223,19 @@ export async function countDead({ query }: Queries, destination: string, sinceMs
   return row?.count ?? 0;
 }
 
+/** A URL may fail this long after another one has settled the delivery. */
+const LATE_MS = 60_000;
+
+/** Counts the deliveries of one destination that some URL lacks, settled since a time or shortly before. */
+export async function countPartly({ query }: Queries, destination: string, sinceMs: number): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `select count(*)::bigint as count from waypost.deliveries
+     where destination = $1 and status = 'partly_delivered' and not test and settled_at >= $2::bigint`,
+    [destination, sinceMs - LATE_MS],
+  );
+  return row?.count ?? 0;
+}
+
 /** Returns the last minute in which a destination had an attempt; null: none is known. */
 export async function lastAttemptMinute({ query }: Database, destination: string): Promise<number | null> {
   const [row] = await query<{ last: number | null }>(

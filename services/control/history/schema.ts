@@ -66,16 +66,8 @@ const STEPS: readonly (readonly string[])[] = [
   ['create table waypost.replays (id text primary key, at bigint not null, job text not null)'],
   [
     `create table waypost.audit (
-       entry text not null,
-       version int not null,
-       kind text not null,
-       at bigint not null,
-       action text not null,
-       name text not null,
-       by_id text not null,
-       by_name text not null,
-       by_role text not null,
-       changes text not null,
+       entry text not null, version int not null, kind text not null, at bigint not null, action text not null,
+       name text not null, by_id text not null, by_name text not null, by_role text not null, changes text not null,
        primary key (entry, version)
      )`,
     'create index on waypost.audit (at, entry, version)',
@@ -133,16 +125,9 @@ const STEPS: readonly (readonly string[])[] = [
   ],
   [
     `create table waypost.syncs (
-       definition text not null,
-       thinned boolean not null,
-       bucket bigint not null,
-       at bigint not null,
-       said bigint not null,
-       members bigint not null,
-       looked bigint not null,
-       changed bigint not null,
-       sent bigint not null,
-       waiting bigint not null,
+       definition text not null, thinned boolean not null, bucket bigint not null, at bigint not null,
+       said bigint not null, members bigint not null, looked bigint not null, changed bigint not null,
+       sent bigint not null, waiting bigint not null,
        primary key (definition, thinned, bucket)
      )`,
   ],
@@ -208,6 +193,11 @@ const STEPS: readonly (readonly string[])[] = [
        since_ms bigint not null,
        read_ms bigint not null
      )`,
+  ],
+  [
+    'create table waypost.signals (key text primary key, at bigint not null, event text not null)',
+    // Why a delivery was given up without an attempt.
+    'alter table waypost.deliveries add column dead_error text',
   ],
 ];
 

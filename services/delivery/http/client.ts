@@ -2,6 +2,7 @@ import { Chain } from '../../../shared/service/chain';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/service/async';
 import { type RequestClock } from '../clock';
+import { type CertificateWatch } from './certificate-watch';
 import { Connections } from './connections';
 import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
 import { createConnector, type AddressGuard } from './guarded-connector';
@@ -32,6 +33,8 @@ export interface SenderOptions {
   mostConnections: number;
   /** receives each TLS handshake: `resumed` if it continued an earlier session */
   onHandshake?: (resumed: boolean) => void;
+  /** looks at the certificates of servers */
+  certificates?: Pick<CertificateWatch, 'handshake'>;
 }
 
 export class Sender {

@@ -3,6 +3,7 @@ import { type SecureContext, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
+import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls } from './client-tls';
 import { ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
 import { type NameResolver } from './resolver';
@@ -48,6 +49,8 @@ export interface ConnectorOptions {
   proxyResolves?: boolean;
   /** receives each TLS handshake: `resumed` if it continued an earlier session */
   onHandshake?: (resumed: boolean) => void;
+  /** looks at the certificates of servers */
+  certificates?: Pick<CertificateWatch, 'handshake'>;
 }
 
 export function createConnector(options: ConnectorOptions): Connect {
@@ -84,7 +87,7 @@ function portOf({ port, protocol }: buildConnector.Options): number {
 }
 
 /** Opens direct connections, and TLS through the tunnel of a proxy (`httpSocket`). */
-function createOpener({ timeoutMs, names, guard, onHandshake }: ConnectorOptions) {
+function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: ConnectorOptions) {
   const sessions = new TlsSessions();
   const shared = {
     timeout: timeoutMs,
@@ -96,6 +99,11 @@ function createOpener({ timeoutMs, names, guard, onHandshake }: ConnectorOptions
     maxCachedSessions: 0,
   };
   const connectAnew = buildConnector(shared);
+  const secured = (socket: TLSSocket, target: buildConnector.Options) => {
+    const resumed = socket.isSessionReused();
+    onHandshake?.(resumed);
+    if (!resumed) certificates?.handshake(originOf(target), socket);
+  };
 
   return (
     target: buildConnector.Options,
@@ -132,7 +140,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake }: ConnectorOptions
         if (waiting?.phase === 'tls') sessions.delete(server);
         done(error, null);
       } else {
-        if (isSecure) onHandshake?.((opened as TLSSocket).isSessionReused());
+        if (isSecure) secured(opened as TLSSocket, target);
         done(null, opened);
       }
     }) as unknown as Socket;

@@ -55,6 +55,10 @@ it('a single event is read as such', () => {
   expect(readEvents(JSON.stringify(aWait()))).toEqual([aWait()]);
 });
 
+it.each(['certificate', 'filter'])('an event of the kind %s, which only alerts read, is left out', (kind) => {
+  expect(readEvents(JSON.stringify({ kind, at: '2026-01-01T00:00:00.000Z' }))).toEqual([]);
+});
+
 it('a reader finds columns by their names, and ignores columns that it does not know', () => {
   const one = aSuccess();
   const { columns, rows, ...rest } = parsed(rowsOf([one]));

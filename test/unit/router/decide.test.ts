@@ -1,5 +1,6 @@
 import { type Destination, type Source } from '../../../shared/model/config';
 import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/model/delivery';
+import { BODY_FORMATS } from '../../../shared/model/request-settings';
 import { decide, type Routing } from '../../../services/router/decide';
 import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
 
@@ -228,11 +229,57 @@ describe('the end of the window', () => {
   });
 });
 
+describe('a deletion of a user', () => {
+  const { event: _, ...deletion } = { ...MESSAGE, type: 'delete' };
+  const rendered = (request: Destination['request'], over: Partial<Destination> = {}) =>
+    decide(head, value(deletion), routing([aDestination({ ...(request && { request }), ...over })]));
+  const body = (decision: ReturnType<typeof decide>) =>
+    decision.kind === 'deliver' ? decision.records.map((record) => String(record.value)) : decision;
+
+  test('is rendered by the template of its destination, although a filter on events does not match it', () => {
+    const template = 'type == "delete" ? {"forget": userId} : {"total": properties.total}';
+    expect(body(rendered({ body: template }, { filter: 'event == "Order"' }))).toEqual(['{"forget":"u1"}']);
+  });
+
+  test('is a dead letter with its reason if the template fails for it, and is sent in no other shape', () => {
+    const decision = rendered({ body: '{"total": properties.total}' });
+    expect(decision).toMatchObject({
+      records: [],
+      unrendered: [{ failure: { field: 'body', message: 'there is no "total"' } }],
+    });
+  });
+
+  test.each(BODY_FORMATS)('has a body in the format %s', (format) => {
+    const [text = ''] = body(rendered({ format })) as string[];
+    expect(text).toContain(
+      format === 'thin' || format.startsWith('cloudevents') || format === 'default' ? 'delete' : 'u1',
+    );
+  });
+
+  test('is not for a destination whose types leave it out', () => {
+    expect(rendered(undefined, { types: ['track'] })).toMatchObject({ kind: 'dropped', reason: 'no_destination' });
+  });
+});
+
 describe('the work limit of one message', () => {
   const costly = '!(2 in properties.list) && !(3 in properties.list)';
   const message = value({ ...MESSAGE, properties: { list: Array(5_000).fill(1), plan: 'pro' } });
   const filtered = (filters: string[]) =>
     decide(head, message, routing(filters.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }))));
+
+  test('a filter that takes half of its limit or more is reported with its work, and a cheap one is not', () => {
+    const told: [string, number, number][] = [];
+    const onCostlyFilter: Routing['onCostlyFilter'] = ({ id }, { units, limit }) => told.push([id, units, limit]);
+    const given = [costly, 'properties.plan == "pro"', `${costly} && ${costly}`];
+    const destinations = given.map((filter, i) => aDestination({ id: `d${String(i)}`, filter }));
+    decide(head, message, { ...routing(destinations), onCostlyFilter });
+    expect(told).toEqual([
+      ['d0', expect.any(Number), 2_000],
+      ['d2', 2_000, 2_000],
+    ]);
+    const [, units = 0] = told[0] ?? [];
+    expect([units >= 1_000, units < 2_000]).toEqual([true, true]);
+  });
 
   test('a single costly filter is evaluated', () => {
     expect(filtered([costly])).toMatchObject({ kind: 'deliver', filters: { filtered: 0 } });

@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { parseNotes } from '../../../../services/control/audit/store';
-import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type DeliveryEvent, filterDigest } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, type Delivery } from '../../../../shared/model/delivery';
 import { AppError } from '../../../../shared/service/errors';
 import { type OpenRecord } from '../../../../shared/kafka/port';
@@ -10,7 +10,8 @@ import { type ControlUnderTest, controlUnderTest } from '../../../support/contro
 import { memoryLog } from '../../../support/memory-log';
 import { memoryDatabase } from '../../../support/database';
 import { type Json } from '../../../../tools/harness/api';
-import { aDeath, aFailure, anAttempt, at, START } from '../../../support/events';
+import { makeCertificate } from '../../../support/certificate';
+import { aDeath, aFailure, anAttempt, at, aUrl, START } from '../../../support/events';
 
 /** Tests settings, notices and alerts on a real database. */
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  for (const table of ['health', 'notices', 'positions', 'leases']) {
+  for (const table of ['health', 'notices', 'positions', 'leases', 'signals']) {
     await database.query(`delete from waypost.${table}`);
   }
   isHistoryRead = false;
@@ -329,6 +330,199 @@ it('dead letters that were replayed in the meantime raise no alert', async () =>
   record(aDeath({ delivery: 'dead_4', destination: id, acceptedAt: at(0), at: at(602) }));
   await look(1_201);
   expect(sent()).toHaveLength(2);
+});
+
+describe('a delivery that reaches only some URLs', () => {
+  const partly = (destination: string, seconds: number, over: object = {}): DeliveryEvent => {
+    const urls = [aUrl({ url: 'whk_1' }), aUrl({ url: 'whk_2', outcome: 'rejected', status: 404 })];
+    const delivery = `dlv_${++deliveries}`;
+    return anAttempt({ delivery, destination, acceptedAt: at(0), at: at(seconds), urls, ...over });
+  };
+  beforeEach(() => set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' }));
+
+  it('raises an alert immediately, and later one with the number of all since', async () => {
+    const id = await makeDestination();
+    record(partly(id, 1));
+    await look(1);
+    record(
+      partly(id, 2, { urls: [aUrl()], notCalled: ['whk_2'] }),
+      partly(id, 3, { urls: [aUrl({ url: 'whk_2', outcome: 'retry', status: 503 })], late: true }),
+      succeeds(id, 4),
+    );
+    await look(5);
+    expect(types()).toEqual(['destination.partly_delivered']);
+    await look(601);
+    expect(sent().map(({ body }) => body.data.partlyDelivered as number)).toEqual([1, 2]);
+    expect((await get('/notices?kind=partly_delivered')).data[0]).toMatchObject({
+      ...{ destination: id, partlyDelivered: 2, deadLetters: 0, endedAt: at(601), alert: 'sent' },
+      error: 'https://a.example: status 503',
+    });
+  });
+
+  it('raises no alert if the history shows that the other URL has accepted it in the meantime', async () => {
+    const id = await makeDestination();
+    record(partly(id, 1));
+    isHistoryRead = true;
+    await recordEvents(database, [succeeds(id, 1)], await readParts(database));
+    await look(10);
+    expect(sent()).toEqual([]);
+  });
+
+  it('raises no notice for the alerts themselves, since each goes to one channel', async () => {
+    record(partly('alerts', 1));
+    await look(1);
+    expect((await get('/notices')).data).toEqual([]);
+  });
+});
+
+describe('a certificate near its end', () => {
+  const DAYS = 86_400;
+  const seen = (origin: string, notAfter: number, seconds: number) =>
+    control.memory.append([
+      {
+        ...{ topic: 'attempts', key: origin },
+        value: JSON.stringify({ kind: 'certificate', origin, notAfter: at(notAfter), at: at(seconds) }),
+      },
+    ]);
+  beforeEach(() => set({ webhooks: [{ url: URL }] }));
+
+  it('raises one alert for the certificate of a server, and one once it is replaced', async () => {
+    const id = await makeDestination();
+    await makeDestination({ webhooks: [{ url: 'https://b.example/' }] });
+    await makeDestination({ enabled: false });
+    seen('https://a.example', 15 * DAYS, 0);
+    seen('https://b.example', 90 * DAYS, 0);
+    await look(1);
+    expect(sent()).toEqual([]);
+    await look(2 * DAYS);
+    await look(2 * DAYS + 60);
+    expect(sent().map(({ body }) => body)).toMatchObject([
+      {
+        type: 'destination.certificate_expiring',
+        data: {
+          ...{ destination: id, name: 'Hooks', expiresAt: at(15 * DAYS) },
+          error: `https://a.example: the certificate of the server ends at ${at(15 * DAYS)}`,
+        },
+      },
+    ]);
+    expect((await get('/notices?open=true')).data).toMatchObject([
+      { kind: 'certificate_expiring', destination: id, expiresAt: at(15 * DAYS), endedAt: null },
+    ]);
+    seen('https://a.example', 100 * DAYS, 3 * DAYS);
+    await look(3 * DAYS);
+    expect(sent()[1]!.body).toMatchObject({
+      ...{ type: 'destination.certificate_expiring', timestamp: at(3 * DAYS) },
+      data: { notice: sent()[0]!.body.data.notice, endedAt: at(3 * DAYS) },
+    });
+    expect(sent()[1]!.delivery!.id).not.toBe(sent()[0]!.delivery!.id);
+    expect((await get('/notices')).data).toMatchObject([{ endedAt: at(3 * DAYS), alert: 'sent' }]);
+  });
+
+  it('raises an alert for a client certificate and for an authority, and ends it with a change of the destination', async () => {
+    const notBefore = new Date(START - 1_000);
+    const dates = (days: number) => ({ notBefore, notAfter: new Date(START + days * DAYS * 1_000) });
+    const [own, lasting] = [makeCertificate(dates(10)), makeCertificate(dates(100))];
+    const authorities = [dates(5), dates(200)].map((each) => makeCertificate({ ...each, authority: true }).cert);
+    const tls = { certificate: own.cert, key: own.key };
+    const id = await makeDestination({ webhooks: [{ url: 'https://a.example/', tls }] });
+    const other = await makeDestination({
+      webhooks: [{ url: 'https://b.example/', tls: { ca: authorities.join('') } }],
+    });
+    await look(1);
+    const open = async () =>
+      ((await get('/notices?open=true')).data as Json[]).map(({ destination, error }) => [destination, error]).sort();
+    expect(await open()).toEqual(
+      [
+        [id, `https://a.example: the client certificate (tls.certificate) ends at ${at(10 * DAYS)}`],
+        [other, `https://b.example: an authority (tls.ca) ends at ${at(5 * DAYS)}`],
+      ].sort(),
+    );
+    const renewed = { certificate: lasting.cert, key: lasting.key };
+    await control
+      .call('patch', `/destinations/${id}`)
+      .send({ webhooks: [{ url: 'https://a.example/', tls: renewed }] });
+    await control.call('delete', `/destinations/${other}`);
+    await look(60);
+    expect(await open()).toEqual([]);
+  });
+
+  it('ends without an alert if the alert of its begin was not sent', async () => {
+    const id = await makeDestination();
+    seen('https://a.example', DAYS, 0);
+    control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    await expect(look(1)).rejects.toThrow('away');
+    control.memory.failWith(undefined);
+    await control.call('delete', `/destinations/${id}`);
+    control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    await look(60);
+    control.memory.failWith(undefined);
+    await look(120);
+    expect(sent()).toEqual([]);
+    expect((await get('/notices')).data).toMatchObject([{ endedAt: at(60), alert: 'none' }]);
+  });
+});
+
+it('a filter that takes much work raises an alert, until it is changed or none of its events come', async () => {
+  await set({ webhooks: [{ url: URL }] });
+  const filter = 'properties.items.exists(i, i.sku == "a")';
+  const id = await makeDestination({ filter });
+  const costs = (text: string, units: number, seconds: number) =>
+    control.memory.append([
+      {
+        ...{ topic: 'attempts', key: id },
+        value: JSON.stringify({
+          ...{ kind: 'filter', destination: id, filter: filterDigest(text), units, limit: 2_000 },
+          at: at(seconds),
+        }),
+      },
+    ]);
+  costs('an earlier filter', 1_500, 1);
+  await look(1);
+  expect(sent()).toEqual([]);
+  costs(filter, 1_500.4, 10);
+  await look(10);
+  expect(sent()[0]!.body).toMatchObject({
+    type: 'destination.filter_costly',
+    data: { destination: id, error: 'a message took 1500 of the 2000 units of work that one message may take' },
+  });
+  await look(1_700);
+  expect(types()).toHaveLength(1);
+  await control.call('patch', `/destinations/${id}`).send({ filter: 'event == "Order"' });
+  await look(1_710);
+  expect(sent()[1]!.body.data).toMatchObject({ endedAt: at(1_710) });
+  costs('event == "Order"', 2_000, 1_720);
+  await look(1_720);
+  expect(sent()[2]!.body.data.error).toMatch(/needed more than the 2000 units .* and was not delivered/);
+  await look(1_720 + 1_801);
+  expect((await get('/notices?open=true')).data).toEqual([]);
+});
+
+it('full profiles raise an alert, until none is full', async () => {
+  await set({ webhooks: [{ url: URL }] });
+  const condition = 'has(user.traits.plan)';
+  const made = await control.call('post', '/audiences').send({ name: 'All', condition });
+  const reports = (full: number, seconds: number) =>
+    control.memory.append(
+      [0, 1].map((partition) => ({
+        ...{ topic: 'profiles.status', key: `${String(made.body.id)}/${String(partition)}` },
+        value: JSON.stringify({
+          ...{ definition: made.body.id, partition, revision: 1, phase: 'live', profiles: 5, full, at: at(seconds) },
+          ...{ counted: 5, members: 5, told: 5, waiting: 0, upload: 0, lastSync: null },
+        }),
+      })),
+    );
+  expect(made.status).toBe(201);
+  reports(2, 1);
+  await look(10);
+  expect(sent()[0]!.body).toMatchObject({ type: 'waypost.profile_full', data: { fullProfiles: 4 } });
+  expect(sent()[0]!.body.data).not.toHaveProperty('destination');
+  expect((await get('/notices?open=true')).data).toMatchObject([
+    { kind: 'profile_full', destination: null, name: 'Profiles', fullProfiles: 4 },
+  ]);
+  reports(0, 20);
+  await look(20);
+  expect(types()).toEqual(['waypost.profile_full', 'waypost.profile_full']);
+  expect((await get('/notices')).data).toMatchObject([{ endedAt: at(20) }]);
 });
 
 it('test sends raise no notice', async () => {

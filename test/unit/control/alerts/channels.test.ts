@@ -77,6 +77,32 @@ test('PagerDuty resolves with a recovery the incident that the failure triggered
   expect(recovered.dedup_key).toBe(failing.dedup_key);
 });
 
+test.each(['certificate_expiring', 'filter_costly', 'profile_full'] as const)(
+  'PagerDuty triggers a warning of the kind %s, and resolves it with the same notice',
+  (kind) => {
+    const begun = bodyOf('pagerduty', { kind });
+    const over = bodyOf('pagerduty', { kind, endedAt: NOW });
+    expect([begun.event_action, over.event_action]).toEqual(['trigger', 'resolve']);
+    expect([begun.payload, over.payload]).toMatchObject([{ severity: 'warning' }, { severity: 'info' }]);
+    expect(over.dedup_key).toBe(begun.dedup_key);
+    // It must not resolve the incident of a failing destination.
+    expect(over.dedup_key).not.toBe(bodyOf('pagerduty').dedup_key);
+    const title = bodyOf('slack', { kind, endedAt: NOW }).text;
+    expect(title).not.toBe(bodyOf('slack', { kind }).text);
+  },
+);
+
+test('a certificate shows its end, and a partial delivery its number', () => {
+  const certificate = JSON.stringify(
+    bodyOf('slack', { kind: 'certificate_expiring', expiresAt: NOW, error: 'it ends' }),
+  );
+  expect(certificate).toContain('*Expires*\\n2026-11-24T12:00:00.000Z');
+  expect(certificate).toContain('*Cause*\\nit ends');
+  const partly = bodyOf('pagerduty', { kind: 'partly_delivered', partlyDelivered: 7, failures: 0 });
+  expect(partly).toMatchObject({ event_action: 'trigger', payload: { severity: 'warning' } });
+  expect(JSON.stringify(partly)).toContain('"partlyDelivered":7');
+});
+
 test('a mail has a subject of one line and the facts as text', () => {
   const [channel] = channelsTo([], ['ops@example.com']);
   expect(channel?.body({ ...notice, name: 'Shop\nBcc: x' })).toEqual({

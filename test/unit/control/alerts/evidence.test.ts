@@ -3,7 +3,8 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const ms = (seconds: number) => Date.parse(at(seconds));
-const of = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)))[0];
+const all = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
+const of = (event: object) => all(event)[0];
 const rejected = anAttempt({ outcome: 'rejected', reason: 'rejected' });
 
 it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
@@ -36,6 +37,17 @@ it('the evidence contains the time, the time of the next attempt, and the error'
     code: 'timeout',
   });
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
+});
+
+const failed = aUrl({ url: 'whk_2', outcome: 'retry', status: 503 });
+it.each<[string, DeliveryEvent, string[]]>([
+  ['whose URLs all accept it', anAttempt({ urls: [aUrl(), aUrl({ url: 'whk_2' })] }), ['ok']],
+  ['with a URL that fails', anAttempt({ urls: [aUrl(), failed] }), ['ok', 'partly']],
+  ['with a URL that is not called', anAttempt({ notCalled: ['whk_2'] }), ['ok', 'partly']],
+  ['with a URL that fails late', anAttempt({ late: true, urls: [failed] }), ['partly']],
+  ['of alerts, which go to one channel each', anAttempt({ destination: 'alerts', notCalled: ['whk_2'] }), ['ok']],
+])('a delivery %s is evidence of what it reached', (_, event, kinds) => {
+  expect(all(event).map(({ kind }) => kind)).toEqual(kinds);
 });
 
 it('the evidence is independent of the order of fields and the content of responses and ids', () => {

@@ -83,7 +83,8 @@ const DELIVERY: Delivery = {
 
 const NOTICE: Notice = {
   ...{ id: 'ntc_1', at: 0, destination: 'dst_1', name: 'Hooks', kind: 'failing', since: 0, endedAt: null },
-  ...{ failures: 2, deadLetters: 0, error: 'status 503', alert: 'none', acknowledged: null },
+  ...{ failures: 2, deadLetters: 0, partlyDelivered: 0, fullProfiles: 0, expiresAt: null },
+  ...{ error: 'status 503', alert: 'none', acknowledged: null },
 };
 
 function aJob(id: string, status: 'running' | 'cancelled', destination: string): Job {

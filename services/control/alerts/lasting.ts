@@ -1,0 +1,145 @@
+import {
+  type CertificateEvent,
+  filterDigest,
+  type FilterEvent,
+  type NoticeEvent,
+} from '../../../shared/model/attempt-events';
+import { type Destination, type EncryptedWebhook } from '../../../shared/model/config';
+import { type LastingKind } from '../../../shared/model/notice-kinds';
+import { tlsEnds } from '../destinations/certificates';
+import { type Notice, newNotice } from './notice';
+
+/** Decides which trouble lasts, and which notices begin and end by it. Pure: the time is an argument. */
+
+/** Trouble at the moment. */
+interface Condition {
+  kind: LastingKind;
+  /** empty: it is not about a destination */
+  destination: string;
+  name: string;
+  error: string;
+  /** of a certificate, ms since 1970 */
+  expiresAt?: number;
+  fullProfiles?: number;
+}
+
+export interface Facts {
+  destinations: readonly Destination[];
+  signals: readonly NoticeEvent[];
+  /** users whose profiles are full; undefined: not known yet */
+  fullProfiles: number | undefined;
+  nowMs: number;
+}
+
+/** Long enough to renew a certificate by hand. */
+const EXPIRES_SOON_MS = 14 * 86_400_000;
+/** The router repeats its event every ten minutes while the filter takes much work. */
+const FILTER_QUIET_MS = 30 * 60_000;
+
+function conditionsOf(facts: Facts): Condition[] {
+  const { destinations, signals, fullProfiles = 0, nowMs } = facts;
+  const servers = new Map(
+    signals.filter(isCertificate).map(({ origin, notAfter }) => [origin, Date.parse(notAfter)] as const),
+  );
+  const filters = new Map(signals.filter(isFilter).map((event) => [event.destination, event] as const));
+  const found = destinations
+    .filter(({ enabled }) => enabled)
+    .flatMap((each) => [...expiring(each, servers, nowMs), ...costly(each, filters.get(each.id), nowMs)]);
+  if (fullProfiles > 0) found.push(fullOf(fullProfiles));
+  return found;
+}
+
+function isCertificate(event: NoticeEvent): event is CertificateEvent {
+  return event.kind === 'certificate';
+}
+
+function isFilter(event: NoticeEvent): event is FilterEvent {
+  return event.kind === 'filter';
+}
+
+function fullOf(fullProfiles: number): Condition {
+  const error =
+    'some events and traits of these users are not stored, because their profiles have reached the size limit';
+  return { kind: 'profile_full', destination: '', name: 'Profiles', error, fullProfiles };
+}
+
+/** Returns the first certificate to end, if it ends soon or has ended. */
+function expiring(
+  { id, name, webhooks }: Destination,
+  servers: ReadonlyMap<string, number>,
+  nowMs: number,
+): Condition[] {
+  const ends = webhooks
+    .flatMap((webhook) => endsOf(webhook, servers, nowMs))
+    .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS);
+  const [first] = ends.sort((a, b) => a.at - b.at);
+  if (!first) return [];
+  const error = `${first.origin}: ${first.what} ends at ${new Date(first.at).toISOString()}`;
+  return [{ kind: 'certificate_expiring', destination: id, name, error, expiresAt: first.at }];
+}
+
+interface End {
+  origin: string;
+  what: string;
+  at: number;
+}
+
+function endsOf({ origin, auth, tls }: EncryptedWebhook, servers: ReadonlyMap<string, number>, nowMs: number): End[] {
+  const ends: End[] = [];
+  const add = (from: string, what: string, at: number | undefined) => {
+    if (at !== undefined) ends.push({ origin: from, what, at });
+  };
+  add(origin, 'the certificate of the server', servers.get(origin));
+  if (auth?.type === 'oauth2') {
+    add(auth.tokenOrigin, 'the certificate of the token endpoint', servers.get(auth.tokenOrigin));
+  }
+  if (tls) {
+    const { certificate, ca } = tlsEnds(tls);
+    add(origin, 'the client certificate (tls.certificate)', firstOf(certificate));
+    add(origin, 'an authority (tls.ca)', firstUsable(ca, nowMs));
+  }
+  return ends;
+}
+
+function firstOf(ends: readonly number[]): number | undefined {
+  return ends.length > 0 ? Math.min(...ends) : undefined;
+}
+
+/** Returns the first end of the authorities that are valid; the last one if none is. Bundles often contain expired ones. */
+function firstUsable(ends: readonly number[], nowMs: number): number | undefined {
+  const valid = ends.filter((at) => at > nowMs);
+  if (valid.length > 0) return Math.min(...valid);
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}
+
+/** An event about an earlier text of the filter says nothing about the present one. */
+function costly({ id, name, filter }: Destination, event: FilterEvent | undefined, nowMs: number): Condition[] {
+  if (!event || filter === undefined || nowMs - Date.parse(event.at) > FILTER_QUIET_MS) return [];
+  if (filterDigest(filter) !== event.filter) return [];
+  const { units, limit } = event;
+  const whole = `${String(Math.round(limit))} units of work that one message may take`;
+  const error =
+    units >= limit
+      ? `a message needed more than the ${whole}, and was not delivered`
+      : `a message took ${String(Math.round(units))} of the ${whole}`;
+  return [{ kind: 'filter_costly', destination: id, name, error }];
+}
+
+/** @param open the notices of these kinds that have not ended */
+export function decideLasting(
+  facts: Facts,
+  open: readonly Notice[],
+): { raised: Notice[]; ended: { id: string; at: number }[] } {
+  const { nowMs, fullProfiles } = facts;
+  const conditions = conditionsOf(facts);
+  const isSame = (notice: Notice, { kind, destination, expiresAt }: Condition) =>
+    notice.kind === kind && notice.destination === destination && notice.expiresAt === (expiresAt ?? null);
+  const raised = conditions
+    .filter((condition) => !open.some((notice) => isSame(notice, condition)))
+    .map((condition) => newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs));
+  const ended = open
+    .filter((notice) => notice.kind !== 'profile_full' || fullProfiles !== undefined)
+    .filter((notice) => !conditions.some((condition) => isSame(notice, condition)))
+    .map(({ id }) => ({ id, at: nowMs }));
+  return { raised, ended };
+}

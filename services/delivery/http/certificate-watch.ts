@@ -1,0 +1,54 @@
+import { type TLSSocket } from 'node:tls';
+
+/**
+ * Tells when the certificates of servers end, for alerts: of each server once an hour, and only of a certificate that ends
+ * soon, or is so new that it may have replaced such a one. It looks at full handshakes: a resumed session has the
+ * certificate that it began with.
+ */
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ENDS_SOON_MS = 30 * DAY_MS;
+const IS_NEW_MS = 30 * DAY_MS;
+/** Servers whose last look is remembered; the others are looked at again. */
+const MOST_SERVERS = 10_000;
+
+export interface SeenCertificate {
+  origin: string;
+  /** ms since 1970 */
+  notAfter: number;
+}
+
+interface Look {
+  at: number;
+  notAfter: number;
+}
+
+export class CertificateWatch {
+  readonly #looks = new Map<string, Look>();
+
+  constructor(
+    private readonly tell: (certificate: SeenCertificate) => void,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** @param origin of the URL */
+  handshake(origin: string, socket: Pick<TLSSocket, 'getPeerX509Certificate'>): void {
+    const nowMs = this.now();
+    const last = this.#looks.get(origin);
+    const isRecent = last !== undefined && nowMs - last.at < HOUR_MS;
+    // The replacement of a certificate that ends soon is told at once.
+    if (isRecent && !endsSoon(last.notAfter, nowMs)) return;
+    const certificate = socket.getPeerX509Certificate();
+    if (!certificate) return;
+    const [from, notAfter] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+    if (Number.isNaN(notAfter) || (isRecent && last.notAfter === notAfter)) return;
+    if (this.#looks.size >= MOST_SERVERS) this.#looks.clear();
+    this.#looks.set(origin, { at: nowMs, notAfter });
+    if (endsSoon(notAfter, nowMs) || nowMs - from < IS_NEW_MS) this.tell({ origin, notAfter });
+  }
+}
+
+function endsSoon(notAfter: number, nowMs: number): boolean {
+  return notAfter - nowMs < ENDS_SOON_MS;
+}

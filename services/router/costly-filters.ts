@@ -1,0 +1,31 @@
+import { type OnCostly } from '../../shared/cel/compile';
+import { type ConfigReader } from '../../shared/config/types';
+import { type BatchProducer } from '../../shared/kafka/port';
+import { ATTEMPTS } from '../../shared/kafka/topics';
+import { filterDigest, type FilterEvent } from '../../shared/model/attempt-events';
+import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
+import { logThrottle } from '../../shared/service/load-limits';
+
+/** Tells alerts of filters that take much work. */
+
+/** For each filter. Alerts take a filter for cheap after half an hour without an event. */
+const EVERY_MS = 10 * 60_000;
+const MOST_FILTERS = 1_000;
+
+export function tellOfCostlyFilters(
+  config: Pick<ConfigReader, 'recordFormat'>,
+  producer: Pick<BatchProducer, 'send'>,
+  now: () => number = Date.now,
+): OnCostly {
+  const isDue = logThrottle(EVERY_MS, MOST_FILTERS);
+  return ({ id: destination, filter: text = '' }, { units, limit }) => {
+    // Control processes of a version before rows would report this event as unreadable.
+    if (config.recordFormat() < ROWS_FORMAT) return;
+    const filter = filterDigest(text);
+    if (!isDue(`${destination} ${filter}`)) return;
+    const at = new Date(now()).toISOString();
+    const event: FilterEvent = { kind: 'filter', destination, filter, units, limit, at };
+    // A lost event is repeated by the next message after a while.
+    producer.send([{ topic: ATTEMPTS, key: destination, value: JSON.stringify(event) }]).catch(() => undefined);
+  };
+}

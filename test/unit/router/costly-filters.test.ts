@@ -1,0 +1,30 @@
+import { tellOfCostlyFilters } from '../../../services/router/costly-filters';
+import { filterDigest } from '../../../shared/model/attempt-events';
+import { type Destination } from '../../../shared/model/config';
+import { recordingProducer } from '../../support/fakes';
+
+const AT = Date.parse('2026-01-01T00:00:00.000Z');
+const aDestination = (filter: string): Destination => ({
+  ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [], filter },
+  ...{ createdAt: '', updatedAt: '' },
+});
+const work = { units: 1_500, limit: 2_000 };
+
+test('a costly filter is told once in ten minutes, and again after it was changed', () => {
+  const producer = recordingProducer();
+  const tell = tellOfCostlyFilters({ recordFormat: () => 2 }, producer, () => AT);
+  for (const filter of ['a', 'a', 'b']) tell(aDestination(filter), work);
+  expect(producer.values('attempts')).toEqual(
+    ['a', 'b'].map((filter) => ({
+      ...{ kind: 'filter', destination: 'dst_1', filter: filterDigest(filter), units: 1_500, limit: 2_000 },
+      at: '2026-01-01T00:00:00.000Z',
+    })),
+  );
+  expect(JSON.stringify(producer.values('attempts'))).not.toContain('"a"');
+});
+
+test('nothing is told while processes of an earlier version may read it', () => {
+  const producer = recordingProducer();
+  tellOfCostlyFilters({ recordFormat: () => 1 }, producer)(aDestination('a'), work);
+  expect(producer.appends).toEqual([]);
+});
