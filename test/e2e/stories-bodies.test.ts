@@ -89,7 +89,10 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
   const show = async (id = '') => (await system.control('GET', `/deliveries/${id}`)).body as Record<string, unknown>;
   await eventually(async () => {
     for (const id of [first, second])
-      expect(await show(id)).toMatchObject({ status: 'dead', reason: 'render_failed', body: null, attempts: [] });
+      expect(await show(id)).toMatchObject({
+        ...{ status: 'dead', reason: 'render_failed', body: null, attempts: [] },
+        lastError: { code: 'render_failed', message: 'request/body: there is no "coupon"' },
+      });
   });
   const replay = (id: string | undefined, body: object) => system.control('POST', `/deliveries/${id}/replay`, body);
   const refused = await replay(first, { render: 'again' });

@@ -3,7 +3,7 @@ import { cutEventName } from '../../../shared/model/message';
 import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
-import { lastReplay, lastResponse, settledStatus, type Try } from '../history/tries';
+import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
 import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
@@ -24,7 +24,7 @@ export interface Present {
 
 /** Returns the view in a list, without bodies, which may be megabytes. */
 export function deliveryView(row: DeliveryRow, present: Present) {
-  const last = lastResponse(row.tries);
+  const last = lastOf(row);
   return {
     id: row.id,
     messageId: row.message,

@@ -78,6 +78,8 @@ export interface DeliveryRow {
   /** the record that contains its body: topic/partition/offset */
   record: string;
   tries: Try[];
+  /** why it was given up without an attempt: the field of its request, and the cause; null: an attempt says it */
+  deadError: string | null;
 }
 
 export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
@@ -100,6 +102,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     made: event.n,
     record: `${topic}/${String(partition)}/${String(offset)}`,
     tries,
+    deadError: event.kind === 'dead' && event.error !== undefined ? storedText(event.error) : null,
   };
 }
 
@@ -131,6 +134,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     test: event.test === true,
     record: '',
     tries: [],
+    deadError: null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type DeliveryRow } from './delivery-row';
 import { type Row } from './database';
-import { lastResponse, type Try } from './tries';
+import { lastOf, type Try } from './tries';
 
 /** Converts the row of a delivery between the database and the code. */
 
@@ -29,6 +29,7 @@ const TYPES = {
   /** these two are for filters: `tries` contains them */
   last_status: 'int',
   last_error: 'text',
+  dead_error: 'text',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -42,7 +43,7 @@ export const COLUMN_UPDATES = NAMES.filter((name) => name !== 'id' && name !== '
   .join(', ');
 
 export function toColumns(row: DeliveryRow): Record<Column, unknown> {
-  const last = lastResponse(row.tries);
+  const last = lastOf(row);
   return {
     accepted_at: row.acceptedAt,
     id: row.id,
@@ -67,6 +68,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     event: row.event,
     last_status: last.status,
     last_error: last.error?.code ?? null,
+    dead_error: row.deadError,
   };
 }
 
@@ -91,19 +93,19 @@ function lineOf(row: DeliveryRow): string {
   );
   const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
   const tries = JSON.stringify(row.tries);
-  const last = lastResponse(row.tries);
+  const last = lastOf(row);
   return (
     `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
     `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
     // JSON contains none of the other special characters.
     `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\t` +
-    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\n`
+    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\n`
   );
 }
 
-function escapedOrNull(value: string | undefined): string {
-  return value === undefined ? NULL : escaped(value);
+function escapedOrNull(value: string | null | undefined): string {
+  return value == null ? NULL : escaped(value);
 }
 
 function escaped(value: string): string {
@@ -133,5 +135,6 @@ export function fromColumns(columns: Row): DeliveryRow {
     test: row.test,
     record: row.record,
     tries: JSON.parse(row.tries) as Try[],
+    deadError: row.dead_error,
   };
 }

@@ -5,6 +5,7 @@ import {
   type UrlError,
   type WaitingEvent,
 } from '../../../shared/model/attempt-events';
+import { RENDER_FAILED } from '../../../shared/model/reasons';
 
 /** The attempts in the row of a delivery. Pure. */
 
@@ -87,6 +88,18 @@ export function settledStatus(tries: readonly Try[]): 'delivered' | 'partly_deli
 export interface LastResponse {
   status: number | null;
   error: UrlError | null;
+}
+
+/** Returns the last response of a delivery. One that was never rendered has none, and its own error. */
+export function lastOf(row: {
+  tries: readonly Try[];
+  status: string;
+  reason: string | null;
+  deadError: string | null;
+}) {
+  if (row.status !== 'dead' || row.reason !== RENDER_FAILED) return lastResponse(row.tries);
+  const message = row.deadError ?? 'the request could not be rendered';
+  return { ...lastResponse(row.tries), error: { code: RENDER_FAILED, message } };
 }
 
 /** A failed URL counts before the other URLs of its attempt. */

@@ -358,9 +358,21 @@ describe('a delivery that was never rendered', () => {
       },
     ]);
     const death = aDeath({ ...fields, delivery: 'dlv_9', destination: id, reason: 'render_failed' });
-    await record({ ...death, record: place, n: 0 });
+    await record({ ...death, record: place, n: 0, error: 'request/body: there is no "coupon"' });
     return id;
   };
+
+  it('lists show its field and cause as the last error, and filters find it until it is delivered', async () => {
+    await called({ body: '{"user": userId}' });
+    const lastError = { code: 'render_failed', message: 'request/body: there is no "coupon"' };
+    const listed = async (query: string) => (await get(`/deliveries?${query}`)).data;
+    expect(await listed('error=render_failed')).toMatchObject([{ id: 'dlv_9', lastStatusCode: null, lastError }]);
+    expect(await listed('error=timeout')).toEqual([]);
+    expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError });
+    await record(anAttempt({ delivery: 'dlv_9', acceptedAt: at(1), replay: 1, destination: 'dst_1' }));
+    expect(await listed('error=render_failed')).toEqual([]);
+    expect(await get('/deliveries/dlv_9')).toMatchObject({ lastError: null });
+  });
 
   it('it is shown without a body, and a replay renders it by the present template', async () => {
     await called({ body: '{"user": userId}' });

@@ -1,11 +1,19 @@
 import { fromColumns, toColumns, toCopy } from '../../../../services/control/history/row-codec';
 import { applyEvent } from '../../../../services/control/history/delivery-row';
-import { anAttempt } from '../../../support/events';
+import { aDeath, anAttempt } from '../../../support/events';
 import { databaseJson } from '../../../../services/control/history/database';
 
 it('a row survives encoding and decoding', () => {
   const row = applyEvent(undefined, anAttempt());
   expect(fromColumns(toColumns(row))).toEqual(row);
+});
+
+it('a row of a delivery that was never rendered survives encoding and decoding, and COPY can read its error', () => {
+  const error = 'request/body: a\tb';
+  const row = applyEvent(undefined, aDeath({ reason: 'render_failed', n: 0, error }));
+  expect(fromColumns(toColumns(row))).toEqual(row);
+  expect(toColumns(row)).toMatchObject({ last_error: 'render_failed', dead_error: error });
+  expect(toCopy([row])).toMatch(/\trender_failed\trequest\/body: a\\tb\n$/);
 });
 
 it.each([
@@ -18,7 +26,7 @@ it.each([
   expect(line.split('\t')).toEqual([
     ...[String(row.acceptedAt), 'dlv_1', field, row.source, row.destination, row.type, '\\N', 'delivered', '\\N'],
     ...[String(row.expiresAt), '\\N', String(row.settledAt), '0', '0', '1', 'f', row.record, '[]', '\\N'],
-    ...['\\N', '\\N', '\\N\n'],
+    ...['\\N', '\\N', '\\N', '\\N\n'],
   ]);
 });
 
