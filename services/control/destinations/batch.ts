@@ -1,14 +1,24 @@
 import { compileBody } from '../../../shared/cel/template';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type FieldError, pointer } from '../http/problem';
+import { isAuth } from './stored-webhook';
 
 /** Formats whose receivers take one event a request, or whose body is only a part of the event. */
 const SINGLE = ['slack', 'teams', 'discord', 'pagerduty', 'cloudevents-binary'];
 
-/** Returns an error if `batch` and `request` of a body exclude each other: a batch is a JSON array of whole events. */
-export function batchErrors(body: Json): FieldError[] {
+/**
+ * Returns an error if `batch` excludes the `request` of a body, or the authentication of a URL: a batch is a JSON array of
+ * whole events.
+ * @param webhooks sent or stored
+ */
+export function batchErrors(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
   const { batch, request } = asObject(body);
   if (batch === undefined || batch === null) return [];
+  if (webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')) {
+    return [
+      error('cannot be used with the authentication pagerduty, which writes a member into the body of one event'),
+    ];
+  }
   const { format, body: template } = asObject(request);
   if (typeof format === 'string' && SINGLE.includes(format)) {
     return [error(`cannot be used with the format ${format}, whose receivers take one event in each request`)];

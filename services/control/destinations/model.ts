@@ -113,7 +113,7 @@ function optionErrors(
   { tiersMs }: Making,
 ): FieldError[] {
   const errors = [...headerClashes(body, webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
-  return [...errors, ...batchErrors(body)];
+  return [...errors, ...batchErrors(body, webhooks)];
 }
 
 function webhooksIn(body: Json): JsonObject[] {

@@ -56,9 +56,11 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       return { ...view(call.by, entry), ...(generated !== undefined && { sharedSecret: generated }) };
     },
     'GET /destinations/{id}/public-keys': ({ id }) => {
-      const data = publicKeys(entries.get('destination', own({ id }).id).data, deps.now());
+      const destination = deps.config.destination(id)?.data;
+      const data = destination ? publicKeys(destination, deps.now()) : [];
       if (data.length > 0) return { data };
-      throw new Problem('not_found', 'The destination has no Ed25519 key');
+      // The same for every id: callers without a token must not learn which destinations exist.
+      throw new Problem('not_found', 'There is no Ed25519 key of a destination with this id');
     },
     'GET /destinations/{id}/health': (call) => showHealth(deps, own(call).id, call.query),
     'GET /destinations/{id}/filter': (call) => {

@@ -323,6 +323,12 @@ describe('the signatures of a destination', () => {
 
     expect((await patch(id, { signature: { ed25519: false } })).status).toBe(200);
     expect((await anonymous()).status).toBe(404);
+    // Without a token, nobody learns which destinations exist.
+    const details = [id, 'dst_none', 'alerts'].map(async (each) => {
+      const { status, body } = await control.call('get', `/destinations/${each}/public-keys`).set('Authorization', '');
+      return [status, body.detail];
+    });
+    expect(new Set((await Promise.all(details)).map(String)).size).toBe(1);
     expect((await rotate({})).status).toBe(409);
     expect((await control.call('get', '/destinations/dst_none/public-keys').set('Authorization', '')).status).toBe(404);
   });
