@@ -9,6 +9,7 @@ import { FAILED } from '../process-context';
 import { readInput } from '../secret-input';
 import { addDelete, addList, addShow } from '../resource';
 import { DELIVERY_EDITS, deliveryFieldsOf, deliveryLines, type DeliveryOptions } from './delivery-options';
+import { SIGNATURE_EDITS, signatureFieldsOf, signatureLines, type SignatureOptions } from './endpoint-auth';
 import { REQUEST_EDITS, requestFieldsOf, requestLines, type RequestOptions } from './request-fields';
 import { ROTATION_OPTIONS, type RotationOptions, rotationOf, showRotated } from './rotation';
 import { WEBHOOK_EDITS, webhookFieldsOf, webhookLines, type WebhookOptions } from './webhook-fields';
@@ -45,10 +46,10 @@ const LIMITS: Fields<Change> = {
 };
 const NAME: Fields<Change> = { name: textField('--name <name>', 'new name') };
 const EDITS = [
-  ...[...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...optionsOf(LIMITS)],
+  ...[...optionsOf(SOURCES), ...WEBHOOK_EDITS, ...SIGNATURE_EDITS, ...optionsOf(LIMITS)],
   ...[...REQUEST_EDITS, ...DELIVERY_EDITS],
 ];
-type EditOptions = WebhookOptions & RequestOptions & DeliveryOptions;
+type EditOptions = WebhookOptions & SignatureOptions & RequestOptions & DeliveryOptions;
 
 export function addDestinations(program: Group): void {
   const destinations = program.group('destinations', 'Destinations: list, create, edit, test, rotate');
@@ -68,6 +69,7 @@ export function addDestinations(program: Group): void {
   addShow(destinations, 'destination', { summary: 'Show one destination', show });
   addChanges(destinations);
   addActions(destinations);
+  addKeys(destinations);
   addDelete(destinations, 'destination', { summary: 'Delete a destination and cancel its waiting deliveries' });
 }
 
@@ -93,7 +95,7 @@ function addChanges(destinations: Group): void {
       summary: 'Change only the given settings',
       example: 'destinations edit "My hook" --max-per-second 50',
       options: [...EDITS, ...optionsOf(NAME)],
-      more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers.',
+      more: 'A list (--source, --webhook, --types) replaces the whole list. A URL that stays keeps its headers and authentication.',
     },
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
@@ -120,6 +122,7 @@ async function fieldsOf(session: Session, options: EditOptions, before?: Destina
   return {
     ...(await readFields(session, options, SOURCES)),
     ...(await webhookFieldsOf(session, options, before)),
+    ...signatureFieldsOf(options),
     ...(await readFields(session, options, LIMITS)),
     ...(await requestFieldsOf(session, options, before)),
     ...(await deliveryFieldsOf(session, options)),
@@ -173,17 +176,38 @@ function addActions(destinations: Group): void {
       ]);
     },
   );
-  destinations.leaf<RotationOptions>(
+}
+
+function addKeys(destinations: Group): void {
+  destinations.leaf(
+    'public-keys <destination>',
+    { summary: 'Show the public keys that verify the Ed25519 signatures of a destination' },
+    async ({ api, print }, _, name = '') => {
+      const { id } = await find(api(), 'destination', name);
+      const { data } = await api().call('GET /destinations/{id}/public-keys', { id });
+      print.rows(
+        [
+          { title: 'KEY', of: ({ key }) => key },
+          { title: 'CREATED', of: ({ createdAt }) => createdAt },
+          { title: 'UNTIL', of: ({ until }) => until ?? undefined },
+        ],
+        data.data,
+        'No keys.',
+      );
+    },
+  );
+  destinations.leaf<RotationOptions & { ed25519?: boolean }>(
     'rotate-secret <destination>',
     {
       summary: 'Rotate the shared secret; without a file, Waypost generates one and shows it once',
       example: 'destinations rotate-secret "My hook" --overlap 24h > new-secret',
-      options: ROTATION_OPTIONS,
+      options: [...ROTATION_OPTIONS, ['--ed25519', 'rotate the Ed25519 key instead']],
     },
     async (session, options, name = '') => {
       const { id } = await find(session.api(), 'destination', name);
-      const body = await rotationOf(session, options);
-      showRotated(session, (await session.api().call('POST /destinations/{id}/rotate-secret', { id, body })).data);
+      const body = { ...(await rotationOf(session, options)), ...(options.ed25519 && { key: 'ed25519' as const }) };
+      const { data } = await session.api().call('POST /destinations/{id}/rotate-secret', { id, body });
+      showRotated(session, data, options.ed25519);
     },
   );
 }
@@ -209,6 +233,7 @@ function show({ print }: Session, destination: Destination): void {
     ...deliveryLines(destination),
     ['disabled after', switchOffAfter ?? undefined],
     ['signed', hasSharedSecret ? 'yes' : 'no'],
+    ...signatureLines(destination),
     ['rotation', secretRotation ? `both secrets until ${secretRotation.overlapUntil}` : undefined],
   ]);
 }

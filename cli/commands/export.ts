@@ -14,7 +14,7 @@ export function addExport(program: Group): void {
       summary: 'Export sources, destinations, audiences and traits as JSON, without secrets',
       example: 'export --out waypost.json',
       options: [['--out <file>', 'write to this file, readable only by you (default standard output)']],
-      more: 'Shared secrets and header values are ***; give them to `waypost import` in a separate file. URLs are complete: if they\ncontain tokens, keep the file secret. Uploaded members are not included.',
+      more: 'Secrets and header values are ***; give them to `waypost import` in a separate file. URLs are complete: if they\ncontain tokens, keep the file secret. Uploaded members are not included.',
     },
     async ({ api, print, world }, { out }) => {
       const { data: who } = await api().call('GET /session', {});

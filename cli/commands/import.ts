@@ -25,7 +25,7 @@ export function addImport(program: Group): void {
       options: [
         [
           '--secrets-file <file>',
-          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}}}; - for standard input',
+          '{"My hook": {"sharedSecret": "…", "headers": {"Authorization": "…"}, "auth": {"token": "…"}, "tls": {"key": "…"}}}; - for standard input',
         ],
         ['--without-secrets', 'create destinations without secrets if none are given, and disable them'],
         ['--dry-run', 'show the changes without making them'],

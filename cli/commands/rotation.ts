@@ -33,9 +33,14 @@ export async function rotationOf({ world }: Session, options: RotationOptions): 
   };
 }
 
-export function showRotated({ world, print }: Session, rotated: Rotated): void {
+/** @param isKeyPair the Ed25519 key was rotated, which receivers fetch */
+export function showRotated({ world, print }: Session, rotated: Rotated, isKeyPair = false): void {
   if (print.json) {
     print.thing(rotated, []);
+    return;
+  }
+  if (isKeyPair) {
+    print.note('The Ed25519 key was rotated. See waypost destinations public-keys for the keys that sign now.');
     return;
   }
   // The only line on standard output, so that it can be redirected to a file.

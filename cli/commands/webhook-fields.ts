@@ -3,15 +3,16 @@ import { type Session } from '../command';
 import { parseHeaders } from '../headers';
 import { readInput, readSecretFile } from '../secret-input';
 import { usage } from '../process-context';
+import { AUTH_EDITS, type AuthOptions, authPartsOf, authWords } from './endpoint-auth';
 
-/** The options for URLs, headers and secret of a destination or of the alerts. */
+/** The options for URLs, headers, authentication and secret of a destination or of the alerts. */
 
 type Patch = Operations['PATCH /destinations/{id}']['body'];
 type WebhookFields = Pick<Patch, 'webhooks' | 'sharedSecret'>;
 type Webhook = NonNullable<WebhookFields['webhooks']>[number];
 type Before = Pick<Destination, 'webhooks'>;
 
-export interface WebhookOptions {
+export interface WebhookOptions extends AuthOptions {
   webhook?: string[];
   headersFile?: string;
   secretFile?: string;
@@ -23,6 +24,7 @@ export const WEBHOOK_EDITS: [string, string][] = [
   ['--headers-file <file>', 'static headers of these URLs, one "Name: value" per line; - for standard input'],
   ['--secret-file <file>', 'the shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET'],
   ['--no-secret', 'remove the shared secret'],
+  ...AUTH_EDITS,
 ];
 
 /**
@@ -38,7 +40,10 @@ export async function webhookFieldsOf(
   const fields: WebhookFields = {};
   const headers = headersFile === undefined ? undefined : parseHeaders(await readInput(session.world, headersFile));
   const urls = webhook && (await Promise.all(webhook.map((url) => urlsOf(session, url)))).flat();
-  if (urls || headers) fields.webhooks = webhooksOf(urls, headers, before);
+  const parts = await authPartsOf(session, options, before === undefined);
+  if (urls || headers || Object.keys(parts).length > 0) {
+    fields.webhooks = webhooksOf(urls, headers, before).map((one) => ({ ...one, ...partsOf(one, parts) }));
+  }
   const secret = await secretOf(session, options, before);
   if (secret !== undefined) fields.sharedSecret = secret;
   return fields;
@@ -60,7 +65,7 @@ function webhooksOf(
   before: Before | undefined,
 ): Webhook[] {
   const wanted = urls ?? before?.webhooks.flatMap(({ url }) => url ?? []);
-  if (!wanted || wanted.length === 0) throw usage('--headers-file requires --webhook.');
+  if (!wanted || wanted.length === 0) throw usage('Headers and authentication require --webhook.');
   return wanted.map((url) => {
     const stays = before?.webhooks.find((webhook) => webhook.url === url);
     return { ...(stays && storedParts(stays)), url, headers: headers ?? stays?.headers ?? {} };
@@ -71,6 +76,12 @@ function webhooksOf(
 function storedParts({ id, auth, tls }: Before['webhooks'][number]): Pick<Webhook, 'id' | 'auth' | 'tls'> {
   // A token URL that was lost with its key is null, and the API refuses it.
   return { id, ...(auth && { auth: auth as Webhook['auth'] }), ...(tls && { tls }) };
+}
+
+/** Only the given part of the TLS settings changes. */
+function partsOf({ tls: before }: Webhook, { tls, ...parts }: Partial<Webhook>): Partial<Webhook> {
+  if (tls === undefined) return parts;
+  return { ...parts, tls: tls === null ? null : { ...before, ...tls } };
 }
 
 async function secretOf(
@@ -86,8 +97,9 @@ async function secretOf(
 
 /** Lists each URL with the names of its headers, for `Printer.thing`. */
 export function webhookLines(webhooks: Destination['webhooks']): [string, string][] {
-  return webhooks.map(({ url, headers }) => [
-    'webhook',
-    [url ?? 'lost with its key; set it again', ...Object.keys(headers).map((header) => `${header}: ***`)].join('  '),
-  ]);
+  return webhooks.map((webhook) => {
+    const { url, headers } = webhook;
+    const names = Object.keys(headers).map((header) => `${header}: ***`);
+    return ['webhook', [url ?? 'lost with its key; set it again', ...names, ...authWords(webhook)].join('  ')];
+  });
 }

@@ -5,18 +5,23 @@ import { MESSAGE_TYPES } from '../../shared/model/message';
 import { BODY_FORMATS, METHODS } from '../../shared/model/request-settings';
 import { CliError } from '../process-context';
 import { deliveryOptions, deliveryOptionsToFile } from './delivery-options';
+import { authSecrets, authToFile, signature, webhookAuth } from './endpoint-auth';
+import { HIDDEN } from './hidden';
 import { audience, audienceToFile, type Names, trait, traitToFile } from './definitions';
 
 /**
  * Sources, destinations, audiences and computed traits as a file that you can store, compare and apply to another
- * system. The file has names in place of ids. It contains neither shared secrets nor header values, because the API
- * does not return them: `***` marks each. The target system creates new write keys.
+ * system. The file has names in place of ids. It contains no secrets and no header values, because the API does not return
+ * them: `***` marks each. The target system creates new write keys.
  */
 
-export const HIDDEN = '***';
 const FORMAT = 1;
 
-const webhook = z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()).default({}) });
+const webhook = z.strictObject({
+  url: z.string(),
+  headers: z.record(z.string(), z.string()).default({}),
+  ...webhookAuth,
+});
 const destination = z.strictObject({
   name: z.string().min(1),
   type: z.literal('webhooks'),
@@ -25,6 +30,7 @@ const destination = z.strictObject({
   sources: z.array(z.string()),
   webhooks: z.array(webhook),
   sharedSecret: z.literal(HIDDEN).optional(),
+  signature,
   types: z.array(z.enum(MESSAGE_TYPES)).nullable().default(null),
   filter: z.string().nullable().default(null),
   // Files of earlier versions lack it: an import leaves it unchanged.
@@ -74,6 +80,7 @@ const secretsFile = z.record(
     /** with its login */
     proxy: z.string().min(1).optional(),
     headers: z.record(z.string(), z.string()).default({}),
+    ...authSecrets,
   }),
 );
 
@@ -112,11 +119,13 @@ export function toFile(present: Present, at: Date): SettingsFile {
     destinations: destinations.map((one) => ({
       ...{ name: one.name, type: one.type, enabled: one.enabled, paused: one.paused },
       sources: one.sources.flatMap((id) => names.sources.get(id) ?? []),
-      webhooks: one.webhooks.map(({ url, headers }) => ({
-        url: url ?? lost(one.name),
-        headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])),
+      webhooks: one.webhooks.map((webhook) => ({
+        url: webhook.url ?? lost(one.name),
+        headers: Object.fromEntries(Object.keys(webhook.headers).map((name) => [name, HIDDEN])),
+        ...authToFile(webhook, () => lost(one.name)),
       })),
       ...(one.hasSharedSecret && { sharedSecret: HIDDEN }),
+      signature: one.signature,
       ...{ types: one.types, filter: one.filter, maxPerSecond: one.maxPerSecond, shards: one.shards },
       switchOffAfter: one.switchOffAfter,
       request: one.request,

@@ -8,9 +8,10 @@ import {
   proxyWanted,
   sameOptions,
 } from './delivery-options';
+import { sameAuth, signatureBody, wantedAuth, withSecrets } from './endpoint-auth';
+import { HIDDEN } from './hidden';
 import {
   type FileDestination,
-  HIDDEN,
   namesOf,
   sourceFields,
   type Present,
@@ -128,6 +129,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     const options = deliveryOptionsPatch(wanted, lacksLogin(proxy, same) ? undefined : proxy);
     const body = {
       ...{ ...common, types, filter, maxPerSecond, switchOffAfter, ...options },
+      ...(wanted.signature !== undefined && { signature: wanted.signature }),
       ...(request !== undefined && { request: replacing(same.request, request) }),
     };
     const telling = same.sources.filter((id) => !around.present.sources.some((source) => source.id === id));
@@ -140,6 +142,7 @@ function planDestination(wanted: FileDestination, around: Around): Step {
     ...(request && { request }),
     ...(maxPerSecond !== null && { maxPerSecond }),
     ...(switchOffAfter !== null && { switchOffAfter }),
+    ...signatureBody(wanted.signature),
     ...deliveryOptionsBody(wanted, lacksLogin(proxy, same) ? undefined : proxy),
   };
   return { kind: 'destination', act: 'create', name, sources, body };
@@ -156,10 +159,11 @@ export function replacing(
 }
 
 function withValues(
-  { url, headers }: FileDestination['webhooks'][number],
+  wanted: FileDestination['webhooks'][number],
   { same, secrets, proxy }: Around & { proxy: string | null | undefined },
   missing: string[],
 ): Webhook {
+  const { url, headers } = wanted;
   const isMoved = same !== undefined && movesProxy(proxy, same);
   const stays = isMoved ? undefined : same?.webhooks.find((webhook) => webhook.url === url);
   const stored = stays?.headers ?? {};
@@ -170,13 +174,7 @@ function withValues(
     else if (Object.hasOwn(stored, name)) values[name] = { keep: true };
     else missing.push(`header ${name} of ${new URL(url).origin}`);
   }
-  return { url, headers: values, ...storedAuth(stays) };
-}
-
-/** Returns the settings that no file has, in the form that the API takes back. */
-function storedAuth(stays: Destination['webhooks'][number] | undefined): Pick<Webhook, 'auth' | 'tls'> {
-  // A token URL that was lost with its key is null, and the API refuses it.
-  return { ...(stays?.auth && { auth: stays.auth as Webhook['auth'] }), ...(stays?.tls && { tls: stays.tls }) };
+  return { url, headers: values, ...withSecrets(wanted, stays, { secrets, missing }) };
 }
 
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {
@@ -188,14 +186,20 @@ function isSame(wanted: FileDestination, same: Destination, present: Present): b
     request: wanted.request === undefined ? undefined : same.request,
     shards: wanted.shards === undefined ? undefined : same.shards,
     sources: same.sources.flatMap((id) => names.get(id) ?? []).sort(),
-    webhooks: same.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+    webhooks: same.webhooks.map((webhook, i) => [
+      webhook.url,
+      Object.keys(webhook.headers).sort(),
+      sameAuth(wanted.webhooks[i], webhook),
+    ]),
+    signature: wanted.signature === undefined ? undefined : same.signature,
     ...sameOptions(wanted, same),
   };
   const { enabled, paused, types, filter, request, maxPerSecond, shards, switchOffAfter } = wanted;
   const asWanted = {
     ...{ enabled, paused, types, maxPerSecond, switchOffAfter, filter, request, shards },
     sources: [...wanted.sources].sort(),
-    webhooks: wanted.webhooks.map(({ url, headers }) => [url, Object.keys(headers).sort()]),
+    webhooks: wanted.webhooks.map(({ url, headers, ...own }) => [url, Object.keys(headers).sort(), wantedAuth(own)]),
+    signature: wanted.signature,
     ...(wanted.batch !== undefined && { batch: wanted.batch }),
     ...(wanted.retry !== undefined && { retry: wanted.retry }),
     ...(wanted.proxy !== undefined && { proxy: wanted.proxy }),

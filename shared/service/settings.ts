@@ -107,7 +107,9 @@ const table = {
 export const settingsSchema = z.object(table);
 
 /** Settings of the command line only (cli/), which a service accepts in its environment and ignores. */
-const COMMAND_LINE: readonly string[] = ['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET'];
+const COMMAND_LINE: readonly string[] = [
+  ...['WAYPOST_URL', 'WAYPOST_TOKEN', 'WAYPOST_WRITE_KEY', 'WAYPOST_SHARED_SECRET', 'WAYPOST_ENDPOINT_AUTH'],
+];
 
 /** The parsed settings. Durations are in milliseconds, keys are buffers, lists are arrays. */
 export type Settings = z.infer<typeof settingsSchema>;

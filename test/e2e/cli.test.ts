@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { verifyWebhook } from '../../clients/node/src/webhook';
 import { CALL_TYPES, type CallType } from '../../shared/model/message';
 import { ROOT } from '../../shared/service/repo-root';
+import { makeCertificate } from '../support/certificate';
 import { begin, type Ran, type Surroundings, waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { someTracks } from '../support/factories';
@@ -97,6 +98,79 @@ test('the CLI creates, lists and changes destinations', async () => {
   expect(production.received('/hook')[0]!.headers['x-own']).toBe('a value that nobody types');
   expect((await done('destinations', 'list')).out).toMatch(/Hook +on +1 +yes +http/);
   expect((await done('destinations', 'show', 'Hook')).out).toContain('X-Own: ***');
+});
+
+test('the CLI sets authentication, signatures, certificates, batches and a plan, without a secret in its arguments or output', async () => {
+  const url = production.url('/own');
+  file('auth.json', JSON.stringify({ type: 'basic', username: 'shop', password: 'planted-password' }));
+  const made = await done(
+    ...[
+      'destinations',
+      'create',
+      'Own',
+      '--source',
+      'My site',
+      '--webhook',
+      url,
+      '--enable',
+      '--auth-file',
+      'auth.json',
+    ],
+    ...['--secret-file', 'secret', '--signature', 'github', '--ed25519', '--no-x-signature', '--method', 'put'],
+    ...['--body', '{"user": userId}', '--gzip-above', '10', '--timeout', '9s', '--retry-on', '404', '--json'],
+  );
+  expect(made.json[0]).toMatchObject({
+    webhooks: [{ auth: { type: 'basic', username: 'shop', password: { keep: true } } }],
+    signature: { xSignature: false, ed25519: true, custom: { header: 'X-Hub-Signature-256', prefix: 'sha256=' } },
+    ...{ request: { method: 'PUT', gzipAbove: 10 }, retry: { timeout: '9s', on: [404] } },
+  });
+  expect((await done('destinations', 'test', 'Own')).out).toContain('delivered');
+  const { headers, method } = production.received('/own').at(-1)!;
+  expect([method, headers.authorization, headers['content-encoding']]).toEqual([
+    ...['PUT', `Basic ${Buffer.from('shop:planted-password').toString('base64')}`, 'gzip'],
+  ]);
+  expect([headers['x-signature'], headers['x-hub-signature-256'], headers['webhook-signature']]).toEqual([
+    ...[undefined, expect.stringMatching(/^sha256=[0-9a-f]{64}$/), expect.stringMatching(/^v1,\S+ v1a,\S+$/)],
+  ]);
+  const preview = await done('destinations', 'preview', 'Own');
+  expect(preview.out).toMatch(/method +PUT[^]*authorization: \*\*\*[^]*body +{"user":/);
+  expect((await done('destinations', 'public-keys', 'Own')).out).toMatch(/^KEY[^]*whpk_/);
+  expect((await done('destinations', 'rotate-secret', 'Own', '--ed25519', '--overlap', '1h')).err).toMatch(
+    /public-keys/,
+  );
+  expect((await done('destinations', 'public-keys', 'Own', '--json')).json).toHaveLength(2);
+  const shown = await done('destinations', 'show', 'Own');
+  expect(shown.out).toMatch(/auth: basic[^]*timeout +9s[^]*ed25519 +yes[^]*signature +X-Hub-Signature-256/);
+  expect([made, preview, shown].map(({ out, err }) => out + err).join()).not.toContain('planted');
+  // Other edits keep what they do not name.
+  await done('destinations', 'edit', 'Own', '--batch', '5,200ms', '--signature', 'none');
+  await done('destinations', 'edit', 'Own', '--x-signature', '--no-ed25519');
+  expect((await done('destinations', 'show', 'Own', '--json')).json[0]).toMatchObject({
+    webhooks: [{ auth: { type: 'basic' } }],
+    ...{ signature: { xSignature: true, ed25519: false, custom: null }, batch: { maxEvents: 5, maxWait: '200ms' } },
+  });
+  await done('destinations', 'edit', 'Own', '--no-auth');
+  expect((await done('destinations', 'show', 'Own', '--json')).json[0]).toMatchObject({ webhooks: [{ auth: null }] });
+  const { cert, key } = makeCertificate();
+  for (const [name, text] of Object.entries({ 'own.crt': cert, 'own.key': key })) file(name, text);
+  const secured = ['--webhook', 'https://own.example/in', '--client-cert', 'own.crt', '--client-key', 'own.key'];
+  expect((await done('destinations', 'edit', 'Own', ...secured)).out).toMatch(/client certificate until 20/);
+  expect((await done('destinations', 'edit', 'Own', '--ca', 'own.crt')).out).toMatch(
+    /client certificate.*own authorities/,
+  );
+  expect((await done('destinations', 'edit', 'Own', '--no-tls', '--json')).json[0]).toMatchObject({
+    webhooks: [{ tls: null }],
+  });
+  file('auth.json', 'planted');
+  for (const wrong of [
+    ['--auth-file', 'auth.json'],
+    ['--client-cert', 'own.crt'],
+    ['--signature', 'X,md5,hex'],
+  ]) {
+    const ran = await waypost(['destinations', 'edit', 'Own', ...wrong], around);
+    expect([ran.code > 0, ran.err]).toEqual([true, expect.not.stringContaining('planted')]);
+  }
+  await done('destinations', 'delete', 'Own');
 });
 
 test('listen forwards deliveries byte for byte, and tail shows them', async () => {

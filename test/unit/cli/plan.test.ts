@@ -1,4 +1,4 @@
-import { parseFile, toFile } from '../../../cli/export-file/format';
+import { parseFile, parseSecrets, toFile } from '../../../cli/export-file/format';
 import { planImport } from '../../../cli/export-file/plan';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 
@@ -292,4 +292,90 @@ test('an import through another proxy needs the header values and the login agai
   expect(planImport(FILE, { ...HERE, destinations: [here] }, {}, false).faults).toEqual([
     expect.stringContaining('"Hook" needs header Authorization of https://example.com, proxy'),
   ]);
+});
+
+describe('the authentication, TLS settings and signatures of a destination', () => {
+  type Shown = Destination['webhooks'][number];
+  const OAUTH2: NonNullable<Shown['auth']> = {
+    ...{ type: 'oauth2', tokenUrl: 'https://login.example/token', clientId: 'waypost', clientSecret: { keep: true } },
+    ...{ scope: 'hooks', audience: null, params: { resource: { keep: true } }, clientAuth: 'body' },
+  };
+  const notAfter = '2027-01-01T00:00:00.000Z';
+  const tls: NonNullable<Shown['tls']> = { certificate: 'PEM', key: { keep: true }, ca: null, notAfter };
+  const signature: Destination['signature'] = {
+    ...{ xSignature: false, ed25519: true },
+    custom: { header: 'X-Sign', algorithm: 'sha256', encoding: 'hex', prefix: null },
+  };
+  const webhook: Shown = { ...HOOK.webhooks[0]!, headers: {}, auth: OAUTH2, tls };
+  const here = (over: Partial<Shown> = {}, more: Partial<Destination> = {}): typeof HERE => ({
+    ...HERE,
+    destinations: [
+      { ...HOOK, hasSharedSecret: false, proxy: null, signature, webhooks: [{ ...webhook, ...over }], ...more },
+    ],
+  });
+  const file = parseFile(JSON.stringify(toFile(here(), new Date(0))));
+  const plannedElsewhere = (secrets = {}) =>
+    planImport(file, NOWHERE, parseSecrets(JSON.stringify({ Hook: secrets })), false);
+  const bodyOf = ({ steps }: ReturnType<typeof planImport>) =>
+    (steps[1] as unknown as { body: { webhooks: Record<string, unknown>[] } }).body;
+
+  test('are in an export with *** for each secret, and an import into the same system keeps all of them', () => {
+    expect(file.destinations[0]).toMatchObject({
+      webhooks: [
+        {
+          auth: { ...OAUTH2, clientSecret: '***', params: { resource: '***' } },
+          tls: { certificate: 'PEM', key: '***', ca: null },
+        },
+      ],
+      signature,
+    });
+    expect(planImport(file, here(), {}, false).steps[1]).toMatchObject({ act: 'keep' });
+  });
+
+  test('are kept with the stored secrets if an import changes something else', () => {
+    const body = bodyOf(planImport(file, here({ tls: { ...tls, ca: 'another' } }), {}, false));
+    const auth = { type: 'oauth2', clientSecret: { keep: true }, params: { resource: { keep: true } } };
+    expect(body.webhooks).toMatchObject([{ auth, tls: { certificate: 'PEM', key: { keep: true }, ca: null } }]);
+  });
+
+  test('need each secret in another system, and take them from the secrets file', () => {
+    expect(plannedElsewhere().faults).toEqual([
+      expect.stringContaining(
+        '"Hook" needs auth.params.resource of https://example.com, auth.clientSecret of https://example.com, tls.key of https://example.com.',
+      ),
+    ]);
+    const secrets = { auth: { clientSecret: 's', params: { resource: 'r' } }, tls: { key: 'a key' } };
+    const { faults, steps } = plannedElsewhere(secrets);
+    expect(faults).toEqual([]);
+    expect(steps[1]).toMatchObject({
+      body: {
+        webhooks: [
+          {
+            auth: { type: 'oauth2', clientSecret: 's', params: { resource: 'r' } },
+            tls: { certificate: 'PEM', key: 'a key' },
+          },
+        ],
+        signature: { xSignature: false, ed25519: true, custom: { header: 'X-Sign' } },
+      },
+    });
+  });
+
+  test('are replaced by those of the file, and a stored secret of another type is not kept', () => {
+    const bearer: Shown['auth'] = { type: 'bearer', token: { keep: true } };
+    const changed = planImport(file, here({ auth: bearer, tls: null }), {}, false);
+    expect(changed.faults).toEqual([expect.stringContaining('auth.clientSecret of https://example.com')]);
+    const [{ webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
+    const plain = { ...file, destinations: [{ ...rest, webhooks: [{ ...webhooks[0]!, auth: null, tls: null }] }] };
+    expect(bodyOf(planImport(plain, here(), {}, false)).webhooks).toEqual([{ url: URL, headers: {} }]);
+  });
+
+  test('stay as they are if a file of an earlier version lacks them', () => {
+    const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
+    const old = webhooks.map(({ url, headers }) => ({ url, headers }));
+    const older = { ...file, destinations: [{ ...rest, webhooks: old }] };
+    expect(planImport(older, here(), {}, false).steps[1]).toMatchObject({ act: 'keep' });
+    const body = bodyOf(planImport(older, here({}, { paused: true }), {}, false));
+    expect(body.webhooks).toMatchObject([{ auth: { clientSecret: { keep: true } }, tls: { key: { keep: true } } }]);
+    expect(body).not.toHaveProperty('signature');
+  });
 });
