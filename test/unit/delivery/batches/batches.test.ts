@@ -43,6 +43,20 @@ describe('gathering', () => {
     expect(post?.bytes).toBe('[{"id":"1"},{"id":"2"}]'.length);
   });
 
+  test('a batch of CloudEvents has the content type of such batches, and the signed bytes of single events', async () => {
+    begin();
+    for (const id of ['1', '2']) world.accept(id, { contentType: 'application/cloudevents+json; charset=utf-8' });
+    await world.run(1_000);
+    expect(world.posts.map(({ headers }) => headers['content-type'])).toEqual([
+      'application/cloudevents-batch+json; charset=utf-8',
+    ]);
+    expect(world.posts[0]?.bytes).toBe('[{"id":"1"},{"id":"2"}]'.length);
+    // One that waited alone is a batch as well.
+    world.accept('3', { contentType: 'application/cloudevents+json; charset=utf-8' });
+    await world.run(1_000);
+    expect(world.posts[1]?.headers['content-type']).toBe('application/cloudevents-batch+json; charset=utf-8');
+  });
+
   test('a batch has at most so many bytes, and a larger event goes alone', async () => {
     begin(['/a'], { ...BATCH, maxBytes: 100 });
     for (const [id, size] of [
