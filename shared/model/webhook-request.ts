@@ -131,7 +131,7 @@ export const CONTENT_TYPE = 'content-type';
 /** Checks the names of headers that are rendered for each message, by the rules of static headers except `CONTENT_TYPE`. */
 export function checkRenderedHeaders(names: readonly string[]): HeaderProblem[] {
   const headers = Object.fromEntries(names.map((name) => [name, '']));
-  return checkHeaders(headers, (name, lower) => (lower === CONTENT_TYPE ? undefined : nameProblem(name, lower)));
+  return checkHeaders(headers, (name, lower) => (lower === CONTENT_TYPE ? undefined : newNameProblem(name, lower)));
 }
 
 function checkHeaders(headers: Record<string, unknown>, wrongName: typeof nameProblem): HeaderProblem[] {
@@ -150,9 +150,17 @@ function checkHeaders(headers: Record<string, unknown>, wrongName: typeof namePr
   return problems;
 }
 
-/** Returns why a header of this name may not be set, as the end of a sentence; undefined if it may. */
+/**
+ * Returns why an authentication or a signature may not set a header of this name, as the end of a sentence; undefined if
+ * it may.
+ */
 export function checkHeaderName(name: string): string | undefined {
-  return nameProblem(name, name.toLowerCase());
+  return newNameProblem(name, name.toLowerCase());
+}
+
+/** Static headers `waypost-…` were allowed once, and stored ones are sent as they are. */
+function newNameProblem(name: string, lower: string): string | undefined {
+  return nameProblem(name, lower) ?? (lower.startsWith('waypost-') ? OURS : undefined);
 }
 
 function nameProblem(name: string, lower: string): string | undefined {

@@ -335,7 +335,7 @@ describe('bad fields', () => {
 
   const RESERVED = [
     ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'content-type', 'content-length', 'X-Signature'],
-    ...['user-agent', 'traceparent', 'Waypost-Deliveries', 'waypost-other', 'host'],
+    ...['user-agent', 'traceparent', 'Waypost-Deliveries', 'host'],
   ];
   it.each(RESERVED)(
     'POST refuses the reserved header %s for an authentication, a signature and static headers',
@@ -351,6 +351,19 @@ describe('bad fields', () => {
       }
     },
   );
+
+  it('POST refuses any header waypost-… that is not static, since such static headers were allowed once', async () => {
+    const header = 'Waypost-Other';
+    for (const [over, at] of [
+      [{ webhooks: [{ url: URL_X, auth: { type: 'header', name: header, value: 'v' } }] }, '#/webhooks/0/auth/name'],
+      [{ signature: { custom: { ...CUSTOM, header } } }, '#/signature/custom/header'],
+      [{ request: { headers: { [header]: 'userId' } } }, `#/request/headers/${header}`],
+    ] as const) {
+      const answer = await control.call('post', '/destinations').send(aBody(over));
+      expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, [at]]);
+    }
+    await make({ webhooks: [{ url: URL_X, headers: { [header]: 'v' } }] });
+  });
 
   it('PATCH refuses batches beside a stored authentication pagerduty, and this authentication beside stored batches', async () => {
     const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
