@@ -46,6 +46,8 @@ interface MessageHeaders {
   /** ms since 1970; the retry window starts here */
   'accepted-at': string;
   traceparent: string;
+  /** of a track call with a name that is not too long */
+  event?: string;
 }
 
 export const MESSAGE_FORMAT = 1;
@@ -68,16 +70,17 @@ export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event
 /** @param acceptedAtMs the retry window starts here */
 export function messageHeaders(
   source: string,
-  message: string,
+  { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
   { acceptedAtMs, traceparent }: { acceptedAtMs: number; traceparent: string },
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: String(MESSAGE_FORMAT),
     source,
-    message,
+    message: messageId,
     'accepted-at': String(acceptedAtMs),
     traceparent,
   };
+  if (type === 'track' && event !== undefined && event.length <= MAX_EVENT_CHARACTERS) headers.event = event;
   return { ...headers };
 }
 

@@ -158,7 +158,7 @@ function messageOf(n: number): Message {
 }
 
 function recordOf(message: Message, source: string): OutRecord {
-  const headers = messageHeaders(source, message.messageId, {
+  const headers = messageHeaders(source, message, {
     acceptedAtMs: Date.now(),
     traceparent: newTraceparent(),
   });

@@ -97,7 +97,7 @@ const CALLS: Record<string, Calls> = {
 /** Returns a message as an older ingest would have written it. */
 function message(fields: Partial<Message>): OutRecord {
   const whole = { messageId: `old-${randomUUID()}`, timestamp: NOW(), receivedAt: NOW(), ...fields } as Message;
-  const headers = messageHeaders(stage.source.id, whole.messageId, {
+  const headers = messageHeaders(stage.source.id, whole, {
     acceptedAtMs: Date.now(),
     traceparent: newTraceparent(),
   });

@@ -122,7 +122,7 @@ export function aDelivery(
 /** Returns a message as ingest appends it. */
 export function messageRecord(message: Message): OutRecord {
   const times = { acceptedAtMs: Date.now(), traceparent: newTraceparent() };
-  const headers = messageHeaders(SOURCE, message.messageId, times);
+  const headers = messageHeaders(SOURCE, message, times);
   return { topic: MESSAGES, key: messageKey(SOURCE, message), value: JSON.stringify(message), headers };
 }
 

@@ -244,6 +244,6 @@ function identifyRecord(
     context: { [kind === 'audience' ? 'audience' : 'computedTrait']: { id, name } },
   };
   const times = { acceptedAtMs: made.nowMs, traceparent: made.traceparent };
-  const headers = messageHeaders(source, message.messageId, times);
+  const headers = messageHeaders(source, message, times);
   return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
 }

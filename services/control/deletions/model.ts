@@ -74,7 +74,7 @@ export function deleteRecords(
         receivedAt: at,
       };
       const times = { acceptedAtMs: made.now.getTime(), traceparent: made.traceparent() };
-      const headers = messageHeaders(source, message.messageId, times);
+      const headers = messageHeaders(source, message, times);
       return { topic: MESSAGES, key: messageKey(source, message), value: JSON.stringify(message), headers };
     }),
   );

@@ -50,10 +50,8 @@ export class EventNames {
     this.#parts.set(partition, part);
     part.to = offset + 1;
     const { source } = headers;
-    const message = value?.includes(TRACK) ? parseMessage(value) : '';
-    if (typeof message === 'string' || message.type !== 'track' || source === undefined) return;
-    const name: unknown = message.event;
-    if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_CHARACTERS) return;
+    const name = headers.event ?? nameIn(value);
+    if (source === undefined || typeof name !== 'string' || name === '' || name.length > MAX_NAME_CHARACTERS) return;
     const key = `${source} ${name}`;
     const known = part.events.get(key);
     if (!known && this.#waiting >= MAX_WAITING) return;
@@ -88,6 +86,12 @@ export class EventNames {
       this.#waiting += waiting;
     }
   }
+}
+
+/** Returns the name of a track call whose record does not name it in a header: it is long, or an older version stored it. */
+function nameIn(value: Buffer | null): unknown {
+  const message = value?.includes(TRACK) ? parseMessage(value) : '';
+  return typeof message === 'string' || message.type !== 'track' ? undefined : message.event;
 }
 
 function joined(first: Part | undefined, then: Part): Part {

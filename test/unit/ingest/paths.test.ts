@@ -145,7 +145,7 @@ describe('the response', () => {
 });
 
 describe('a record on messages', () => {
-  test('a record on messages has a key, format, source, message, time and its own trace', async () => {
+  test('a record on messages has a key, format, source, message, time, its own trace and the name of a track call', async () => {
     const theirs = '00-11111111111111111111111111111111-2222222222222222-00';
     const before = Date.now();
     await ingest.post('/v1/batch', { batch: [track, { type: 'page', anonymousId: 'a' }] }, { traceparent: theirs });
@@ -157,7 +157,9 @@ describe('a record on messages', () => {
       message: 'm1',
       'accepted-at': expect.stringMatching(/^\d{13}$/),
       traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
+      event: 'e',
     });
+    expect(second!.headers).not.toHaveProperty('event');
     expect(Number(first!.headers!['accepted-at'])).toBeGreaterThanOrEqual(before);
     expect(second).toMatchObject({ key: 'src_1:a' });
     expect(second!.headers!.message).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);

@@ -25,7 +25,7 @@ function repartitioned(trust: Trust | undefined, ...messages: Partial<Message>[]
   });
   for (const [offset, part] of messages.entries()) {
     const message = { messageId: `m${offset}`, timestamp: AT, receivedAt: AT, ...part } as Message;
-    const headers = messageHeaders('src_1', message.messageId, { acceptedAtMs: Date.parse(AT), traceparent: '' });
+    const headers = messageHeaders('src_1', message, { acceptedAtMs: Date.parse(AT), traceparent: '' });
     const value = Buffer.from(JSON.stringify(message));
     const at = { topic: 'messages', partition: 0, offset, timestampMs: Date.parse(AT), key: null };
     repartitioner.onRecord({ ...at, value, headers, done: () => undefined } as unknown as OpenRecord);

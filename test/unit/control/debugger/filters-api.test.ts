@@ -207,6 +207,15 @@ describe('events of a source', () => {
     expect(await counts()).toEqual({ a: 12 });
   });
 
+  it('a name in the header counts without the call, and the name of a record without the header is read from the call', async () => {
+    const names = counting();
+    await names.start();
+    const named = { ...record(0, 'in the call'), headers: { source, event: 'in the header' }, value: null };
+    for (const each of [named, record(1, 'in the call'), record(2, 'x'.repeat(201))]) names.add(each);
+    await names.stop();
+    expect(await counts()).toEqual({ 'in the header': 1, 'in the call': 1, ['x'.repeat(201)]: 1 });
+  });
+
   it('of two processes that count the same records, one counts', async () => {
     const both = [counting(), counting()];
     for (const each of both) await each.start();

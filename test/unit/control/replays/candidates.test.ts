@@ -70,7 +70,7 @@ const letter = (over: Partial<Delivery> = {}) =>
   inRecord('webhooks.dead', encodeDelivery({ ...DELIVERY, ...over }), '{}');
 const call = (over: object = {}, acceptedAtMs = START) => {
   const message = { type: 'track', messageId: 'msg-1', timestamp: 'then', userId: 'kim', event: 'Order', ...over };
-  const headers = messageHeaders('src_1', message.messageId, { acceptedAtMs, traceparent: DELIVERY.traceparent });
+  const headers = messageHeaders('src_1', message, { acceptedAtMs, traceparent: DELIVERY.traceparent });
   return inRecord('messages', headers, JSON.stringify(message));
 };
 
