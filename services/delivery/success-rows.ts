@@ -9,9 +9,12 @@ import { type AttemptDisposition, type Disposition } from './disposition';
 
 /** Gathers successes of first attempts for rows of `attempts` (docs/design/decisions/0042-rows-of-attempts.md). */
 
-/** Only offset commits wait for these writes. */
-const GATHER_MS = 20;
-const MOST_ROWS = 400;
+/**
+ * Only offset commits wait for these writes. A killed process repeats the deliveries of rows that were not written, so that
+ * the limit of rows ends the gathering early under load.
+ */
+const GATHER_MS = 100;
+const MOST_ROWS = 100;
 /** Kafka accepts 1 MB by default, and the estimated length may be half of the real one. */
 const MOST_BYTES = 250_000;
 

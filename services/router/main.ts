@@ -21,6 +21,7 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
     deliveryTimeoutMs: 'retry',
     divert: true,
     lingerMs: GATHER_MS,
+    awaited: true,
   });
   onStop(() => producer.close(1_000));
   const windowMs = settings.WAYPOST_RETRY_WINDOW;

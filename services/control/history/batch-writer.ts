@@ -17,7 +17,7 @@ import { countOf, EventQueue, type Queued } from './event-queue';
  * The next batch gathers while one is written, and then for this time: a short time in an idle system, longer in a busy
  * one, since a batch costs as much as a few hundred events, and no person reads hundreds of events a second.
  */
-const GATHER_MS = 100;
+const GATHER_MS = 250;
 const GATHER_BUSY_MS = 1_000;
 const BUSY_BATCH = 50;
 /**

@@ -11,9 +11,18 @@ interface Due {
   commit: Commit;
 }
 
+/**
+ * A crash repeats the records done since the last commit. Fewer records than these wait for a while, because a commit costs
+ * the broker and this process as much as a few records.
+ */
+const FEW_RECORDS = 25;
+const FEW_EVERY_MS = 300;
+
 /** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {
   #running: Promise<void> = Promise.resolve();
+  /** start of the last request */
+  #sentAt = -Infinity;
 
   constructor(
     private readonly options: {
@@ -30,15 +39,29 @@ export class Committer {
   /** @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet */
   run(nowMs: number): Promise<void> {
     this.#running = this.#running.then(async () => {
+      const partitions = [...this.options.partitions()];
       const commits: Due[] = [];
-      for (const partition of this.options.partitions()) {
+      for (const partition of this.#isDue(partitions, nowMs) ? partitions : []) {
         const commit = partition.commit(nowMs);
         if (commit) commits.push({ partition, commit });
       }
-      if (commits.length > 0) await this.#send(commits);
+      if (commits.length > 0) {
+        if (nowMs < Infinity) this.#sentAt = nowMs;
+        await this.#send(commits);
+      }
       this.options.after();
     });
     return this.#running;
+  }
+
+  #isDue(partitions: readonly Partition[], nowMs: number): boolean {
+    if (nowMs - this.#sentAt >= FEW_EVERY_MS) return true;
+    let records = 0;
+    for (const partition of partitions) {
+      if (partition.draining) return true;
+      records += partition.uncommitted;
+    }
+    return records >= FEW_RECORDS;
   }
 
   async #send(commits: Due[]): Promise<void> {

@@ -24,7 +24,7 @@ import { type Consumption, type ConsumeOptions } from '../port';
  * until they are committed. A new partition starts where the commit and the metadata of its last owner say.
  */
 
-/** A crash repeats the records done since the last commit, so that this is short; each commit is one small request. */
+/** A crash repeats the records done since the last commit, so that this is short. */
 const COMMIT_EVERY_MS = 100;
 const DRAIN_POLL_MS = 20;
 

@@ -45,6 +45,10 @@ export class LastCommit {
     return [this.#sent, this.#stored].some((own) => own?.offset === offset && own.metadata === metadata);
   }
 
+  uncommitted({ changes }: OffsetTracker): number {
+    return changes - this.#stored.changes;
+  }
+
   /** Returns whether all finished records are committed, also those above the offset. */
   covers({ committable, changes }: OffsetTracker): boolean {
     return this.offset === committable && this.#stored.changes === changes;

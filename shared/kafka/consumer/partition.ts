@@ -65,6 +65,11 @@ export class Partition {
     return this.#last.offset;
   }
 
+  /** Number of records done since the last commit. */
+  get uncommitted(): number {
+    return this.#last.uncommitted(this.offsets);
+  }
+
   /** Repeats the commit for a while, because kafkajs may commit that it has none. */
   commitAgain(): void {
     this.#last.repeat();

@@ -38,7 +38,7 @@ export class RecordAccumulator {
   stale = false;
 
   constructor(private readonly options: AccumulatorOptions) {
-    this.#slots = new RequestSlots(options.lingerMs);
+    this.#slots = new RequestSlots(options);
   }
 
   /** Stops lingering, because the process ends. */
@@ -130,7 +130,7 @@ export class RecordAccumulator {
 
   /** Applies the answer to a request. @param codes error codes of the parts, in their order */
   answered(request: Request, codes: readonly number[], now: number): Answered {
-    this.#slots.end(request);
+    this.#slots.end(request, now);
     const answered: Answered = { acknowledged: [], refused: [] };
     for (const [i, part] of request.parts.entries()) {
       const code = codes[i] ?? -1;
@@ -143,7 +143,7 @@ export class RecordAccumulator {
 
   /** Applies the failure of a request that was not sent, or whose result is unknown. */
   failed(request: Request, error: ProduceError, now: number): void {
-    this.#slots.end(request);
+    this.#slots.end(request, now);
     this.stale = true;
     this.#topics.brokerFailed(request.node, now);
     for (const { queue } of request.parts) this.#fail(queue, error, now);

@@ -59,8 +59,8 @@ export class KafkaBatchProducer implements BatchProducer {
     private readonly options: BatchProducerOptions,
     log: Log,
   ) {
-    const { deliveryTimeoutMs, divert = false, lingerMs = 0 } = options;
-    const accumulator = new RecordAccumulator({ divert, holds: deliveryTimeoutMs === 'retry', lingerMs });
+    const { deliveryTimeoutMs, divert = false, lingerMs = 0, awaited = false } = options;
+    const accumulator = new RecordAccumulator({ divert, holds: deliveryTimeoutMs === 'retry', lingerMs, awaited });
     this.#accumulator = accumulator;
     this.#meter = meterProducer(this, options, () => accumulator.blocked(performance.now()));
     this.#failures = new FailureLog(log);

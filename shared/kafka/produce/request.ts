@@ -14,6 +14,8 @@ export interface AccumulatorOptions {
   holds: boolean;
   /** least time between two requests to a leader, ms */
   lingerMs: number;
+  /** Lingers for less while requests are quick, because somebody waits for the records. */
+  awaited: boolean;
 }
 
 /** The records of one partition in a request. */
@@ -81,17 +83,37 @@ export class RequestDrafts {
 }
 
 /**
+ * Limit of the time between the starts of two requests with records that somebody waits for, as a multiple of the usual
+ * duration of a request. A request takes a millisecond while there is CPU to spare, and several while cores are scarce:
+ * only then do larger requests matter more than the wait.
+ */
+const AWAITED_SPACE = 4;
+/** Weight of the last request in the usual duration. */
+const LAST_WEIGHT = 1 / 8;
+
+interface Lane {
+  busy: boolean;
+  begunAt: number;
+  notBefore: number;
+  /** usual duration of a request */
+  usualMs: number;
+}
+
+/**
  * Decides when the next request to a leader may start. Each leader has one request in flight, and a second one for
  * failing partitions. Times are in ms, by `performance.now()`.
  */
 export class RequestSlots {
-  readonly #lanes = new Map<number, { busy: boolean; notBefore: number }>();
+  readonly #lanes = new Map<number, Lane>();
+  #lingerMs: number;
 
-  constructor(private lingerMs: number) {}
+  constructor(private readonly options: Pick<AccumulatorOptions, 'lingerMs' | 'awaited'>) {
+    this.#lingerMs = options.lingerMs;
+  }
 
   /** Stops lingering. */
   hurry(): void {
-    this.lingerMs = 0;
+    this.#lingerMs = 0;
     for (const lane of this.#lanes.values()) lane.notBefore = 0;
   }
 
@@ -108,12 +130,17 @@ export class RequestSlots {
   }
 
   begin({ node, spare }: { node: number; spare: boolean }, now: number): void {
-    this.#lanes.set(nameOf(node, spare), { busy: true, notBefore: now + this.lingerMs });
+    const name = nameOf(node, spare);
+    const usualMs = this.#lanes.get(name)?.usualMs ?? 0;
+    this.#lanes.set(name, { busy: true, begunAt: now, notBefore: now + this.#lingerMs, usualMs });
   }
 
-  end({ node, spare }: { node: number; spare: boolean }): void {
+  end({ node, spare }: { node: number; spare: boolean }, now: number): void {
     const lane = this.#lanes.get(nameOf(node, spare));
-    if (lane) lane.busy = false;
+    if (!lane) return;
+    lane.busy = false;
+    lane.usualMs += LAST_WEIGHT * (now - lane.begunAt - lane.usualMs);
+    if (this.options.awaited) lane.notBefore = Math.min(lane.notBefore, lane.begunAt + AWAITED_SPACE * lane.usualMs);
   }
 }
 

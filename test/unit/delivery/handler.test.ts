@@ -583,7 +583,7 @@ describe('duplicate steps', () => {
 });
 
 describe('rows of attempts', () => {
-  const GATHER_MS = 20;
+  const GATHER_MS = 100;
   const attempts = () => story.producer.appends.flat().filter(({ topic }) => topic === 'attempts');
   const deliveries = ({ value }: OutRecord) =>
     readEvents(String(value)).map((event) => ('delivery' in event ? event.delivery : ''));
@@ -621,11 +621,11 @@ describe('rows of attempts', () => {
   });
 
   test('a full record is written immediately', async () => {
-    await story.takeSome(401);
-    expect(attempts().map((record) => deliveries(record).length)).toEqual([400]);
+    await story.takeSome(101);
+    expect(attempts().map((record) => deliveries(record).length)).toEqual([100]);
     await story.pass(GATHER_MS);
-    expect(attempts().map((record) => deliveries(record).length)).toEqual([400, 1]);
-    expect(story.done).toHaveLength(401);
+    expect(attempts().map((record) => deliveries(record).length)).toEqual([100, 1]);
+    expect(story.done).toHaveLength(101);
   });
 
   test.each<[string, Partial<Delivery>]>([

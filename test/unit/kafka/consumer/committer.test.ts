@@ -55,3 +55,51 @@ describe('a failed commit', () => {
     expect(partition.commit(Date.now())).toMatchObject({ offset: 1 });
   });
 });
+
+describe('the time of a commit', () => {
+  const ownedPartition = () => {
+    const sent: string[] = [];
+    const partition = new Partition('webhooks', 0, 0);
+    const committer = new Committer({
+      partitions: () => [partition],
+      send: ([entry]) => Promise.resolve(void sent.push(entry!.offset)),
+      after: () => undefined,
+      coordinatorMoved: () => undefined,
+      log: createLog('test', 'silent'),
+    });
+    let next = 0;
+    const finish = (records: number) => {
+      for (const end = next + records; next < end; next++) {
+        partition.offsets.take(next);
+        partition.offsets.done(next);
+      }
+    };
+    return { sent, partition, committer, finish };
+  };
+
+  test('few records are committed together, 300 ms after the last commit', async () => {
+    const { sent, committer, finish } = ownedPartition();
+    finish(1);
+    await committer.run(1_000);
+    finish(24);
+    await committer.run(1_100);
+    await committer.run(1_200);
+    expect(sent).toEqual(['1']);
+    await committer.run(1_300);
+    expect(sent).toEqual(['1', '25']);
+  });
+
+  test('many records, those of a partition that moves, and the last ones of a process are committed immediately', async () => {
+    const { sent, partition, committer, finish } = ownedPartition();
+    finish(1);
+    await committer.run(1_000);
+    finish(25);
+    await committer.run(1_100);
+    finish(1);
+    await committer.run(Infinity);
+    finish(1);
+    partition.drain();
+    await committer.run(1_200);
+    expect(sent).toEqual(['1', '26', '27', '28']);
+  });
+});

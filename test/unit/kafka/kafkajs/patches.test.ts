@@ -9,6 +9,7 @@ interface Queue {
   checkPendingRequests(): void;
   push(request: object): void;
   fulfillRequest(answer: { correlationId: number; payload: unknown; size: number }): void;
+  scheduleRequestTimeoutCheck(): void;
   rejectAll(error: Error): void;
   destroy(): void;
 }
@@ -20,9 +21,9 @@ beforeEach(() => {
 });
 afterEach(() => jest.useRealTimers());
 
-function setUp() {
+function setUp({ enforceRequestTimeout = false } = {}) {
   const logger = { debug: () => undefined };
-  const options = { maxInFlightRequests: null, requestTimeout: 1_000, enforceRequestTimeout: false };
+  const options = { maxInFlightRequests: null, requestTimeout: 1_000, enforceRequestTimeout };
   const queue = new RequestQueue({ ...options, clientId: 'test', broker: 'b', logger, isConnected: () => true });
   const sent: number[] = [];
   const ended: unknown[] = [];
@@ -49,6 +50,19 @@ test('a throttled request is sent when the throttle ends, and then no timer is l
   expect(sent).toEqual([]);
   jest.advanceTimersByTime(20);
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
+});
+
+test('a request without an answer fails within a second of its timeout, and a new one does not', () => {
+  const { queue, ended, push } = setUp({ enforceRequestTimeout: true });
+  queue.scheduleRequestTimeoutCheck();
+  push(1);
+  jest.advanceTimersByTime(1_500);
+  push(2);
+  expect(ended).toEqual([]);
+  jest.advanceTimersByTime(500);
+  expect([ended.length, queue.inflight.size]).toEqual([1, 1]);
+  queue.destroy();
+  expect(jest.getTimerCount()).toBe(0);
 });
 
 test('answers in any order find their requests, and the remaining requests are rejected together', () => {

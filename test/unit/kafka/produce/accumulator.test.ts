@@ -15,7 +15,7 @@ const BROKER_B = 2;
 
 /** Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3. */
 function start(options: Partial<AccumulatorOptions> = {}) {
-  const accumulator = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, ...options });
+  const accumulator = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, awaited: false, ...options });
   const learn = (leaders: number[], now: number, errorCode = 0) =>
     accumulator.learned(new Map([['t', { errorCode, leaders }]]), now, now);
   const put = (value: string, at: Partial<OutRecord> & { bytes?: number } = {}, now = 0) => {
@@ -63,6 +63,22 @@ describe('the answer to a request', () => {
     expect(accumulator.next(12)).toMatchObject({ requests: [], wakeAt: 18 });
     expect(accumulator.next(17)).toMatchObject({ requests: [], wakeAt: 18 });
     expect(sent(accumulator, 17.1).map(shown)).toEqual([['0:b']]);
+  });
+
+  test.each([
+    ['awaited records linger for four times the usual duration of a quick request', true, 1, 4],
+    ['awaited records linger for no longer than other records while requests are slow', true, 6, 8],
+    ['other records linger for the whole time, however quick requests are', false, 1, 8],
+  ])('%s', (_, awaited, tookMs, expected) => {
+    const { accumulator, put } = start({ lingerMs: 8, awaited });
+    const LEARNED = 40;
+    for (let i = 1; i <= LEARNED; i++) {
+      put('a', { partition: 0 });
+      const [request] = sent(accumulator, 100 * i);
+      accumulator.answered(request!, [OK], 100 * i + tookMs);
+    }
+    put('b', { partition: 0 });
+    expect(accumulator.next(100 * LEARNED + 1).wakeAt - 100 * LEARNED).toBeCloseTo(expected, 1);
   });
 
   test('a refused record among several is isolated by halving, and only that record is returned', () => {
