@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { sleep } from '../../shared/service/async';
 import { AppError } from '../../shared/service/errors';
 import { loadSettings, type Settings } from '../../shared/service/settings';
@@ -31,11 +31,14 @@ export function healthPort(name: ServiceName): `WAYPOST_${Uppercase<ServiceName>
  * @throws AppError `bad_settings`
  */
 export function localSettings(env: NodeJS.ProcessEnv): { env: NodeJS.ProcessEnv; settings: Settings } {
+  const dataDir = resolve(env.WAYPOST_DATA_DIR || '.waypost');
   const filled = {
+    // Node 22 and later keep the compiled code of the services there, so that later starts are quicker.
+    NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
     ...env,
     WAYPOST_HOST: env.WAYPOST_HOST || '127.0.0.1',
     WAYPOST_ALLOWED_NETWORKS: env.WAYPOST_ALLOWED_NETWORKS ?? LOOPBACK,
-    WAYPOST_DATA_DIR: resolve(env.WAYPOST_DATA_DIR || '.waypost'),
+    WAYPOST_DATA_DIR: dataDir,
   };
   return { env: filled, settings: loadSettings(filled) };
 }
