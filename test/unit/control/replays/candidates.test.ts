@@ -69,7 +69,14 @@ const inRecord = (topic: string, headers: Record<string, string>, value: string)
 const letter = (over: Partial<Delivery> = {}) =>
   inRecord('webhooks.dead', encodeDelivery({ ...DELIVERY, ...over }), '{}');
 const call = (over: object = {}, acceptedAtMs = START) => {
-  const message = { type: 'track', messageId: 'msg-1', timestamp: 'then', userId: 'kim', event: 'Order', ...over };
+  const message = {
+    type: 'track' as const,
+    messageId: 'msg-1',
+    timestamp: 'then',
+    userId: 'kim',
+    event: 'Order',
+    ...over,
+  };
   const headers = messageHeaders('src_1', message, { acceptedAtMs, traceparent: DELIVERY.traceparent });
   return inRecord('messages', headers, JSON.stringify(message));
 };
