@@ -28,6 +28,7 @@ export function addDeliveries(program: Group): void {
       message: textField('--message <id>', "the message's id"),
       user: textField('--user <id>', "the user's id"),
       type: messageTypeField,
+      batch: textField('--batch <id>', 'the id of a batch that they were sent in: bat_…'),
       event: textField('--event <name>', 'the name of a track call, page or screen'),
       code: textField('--code <status>', 'HTTP status of the last response, such as 503, or 5xx'),
       error: textField('--error <code>', "the code of the last attempt's error, such as timeout"),

@@ -91,6 +91,12 @@ const about = z.strictObject({
     url: z.string().nullable().meta({ description: 'Public URL of ingest (WAYPOST_INGEST_URL), if set' }),
     port: z.int().meta({ description: 'The port of ingest' }),
   }),
+  retry: z
+    .strictObject({
+      delays: z.array(z.string()).meta({ description: 'The tiers: WAYPOST_RETRY_DELAYS' }),
+      window: z.string().meta({ description: 'WAYPOST_RETRY_WINDOW' }),
+    })
+    .meta({ description: 'The retry plan of destinations without their own' }),
 });
 
 export const OVERVIEW_RESPONSES = { Overview: overview, Calls: calls, About: about };
@@ -106,5 +112,5 @@ export const OVERVIEW_OPERATIONS = {
     ok: [200, 'Calls'],
     query: overviewQuery.pick({ since: true, until: true }),
   },
-  'GET /about': { summary: 'Get the address that clients send to', ok: [200, 'About'] },
+  'GET /about': { summary: 'Get the address that clients send to, and the default retry plan', ok: [200, 'About'] },
 } as const satisfies OperationsOf<'overview' | 'about'>;

@@ -32,7 +32,7 @@ async function deliveriesOf({ destination }: Connection) {
   return (body as { data: { id: string; messageId: string; status: string; reason: string | null }[] }).data;
 }
 
-test('a receiver that names two of ten events gets these again, and the history shows the place of each in its batch', async () => {
+test('a receiver that names two of ten events gets these again, and the history shows the batch of each and its members', async () => {
   const path = '/partial';
   stage.sink.on(path, (request) => {
     const failed =
@@ -73,6 +73,8 @@ test('a receiver that names two of ten events gets these again, and the history 
       },
     ],
   });
+  const { body: members } = await stage.system.control('GET', `/deliveries?batch=${first!.headers['webhook-id']}`);
+  expect((members as { data: { id: string }[] }).data.map(({ id }) => id).sort()).toEqual(idsIn(first!).sort());
 });
 
 test('a receiver that answers 400 to a batch with one bad event rejects this event alone, without a wait', async () => {

@@ -68,7 +68,7 @@ import { memoryLog } from '../support/memory-log';
 import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aCancellation, aDeath, aFailure, anAttempt, at, aWait, START } from '../support/events';
+import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../support/events';
 
 /** The history on both databases: rows written from events, found by filters and dropped in time. */
 
@@ -148,8 +148,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
-  const INDEXES = 13;
-  const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error'];
+  const INDEXES = 14;
+  const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error', 'dead_error', 'batches'];
 
   /** Writes a delivery into a separate partition, as versions without the later columns did. */
   const writeAsOlder = async (delivery: string) => {
@@ -235,6 +235,16 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(row).toMatchObject({ status: 'delivered', made: 2, acceptedAt: START, userId: 'user-1' });
     expect(row!.tries.map(({ outcome }) => outcome)).toEqual(['retry', 'delivered']);
     expect(await getDelivery(database, 'dlv_none')).toBeUndefined();
+  });
+
+  it('finds the members of each batch that a delivery was sent in, also once the partition is indexed', async () => {
+    const sent = (id: string, index: number) => [aUrl({ outcome: 'retry', batch: { id, size: 2, index } })];
+    await record(aFailure({ urls: sent('bat_-_1', 0) }), aFailure({ delivery: 'dlv_2', urls: sent('bat_-_1', 1) }));
+    await record(anAttempt({ n: 2, hop: 1, at: at(11), urls: sent('bat_2', 0) }), anAttempt({ delivery: 'dlv_3' }));
+    const found = async () => [await list({ batch: 'bat_-_1' }), await list({ batch: 'bat_2', destination: 'dst_1' })];
+    expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    expect(await found()).toEqual([['dlv_2', 'dlv_1'], ['dlv_1']]);
   });
 
   it('stores and counts repeated events once, however batches divide them', async () => {
@@ -418,10 +428,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     // As a version without `held` wrote it.
     await database.query(`update waypost.deliveries set status = 'waiting' where id = 'dlv_3'`);
     await database.query(`update waypost.meta set value = '13' where key = 'version'`);
-    for (const column of ['event', 'last_status', 'last_error']) {
+    for (const column of ['event', 'last_status', 'last_error', 'dead_error', 'batches']) {
       await database.query(`alter table waypost.deliveries drop column ${column}`);
     }
-    await database.query('drop table waypost.destination_versions, waypost.search_chunks, waypost.search_positions');
+    const later = ['destination_versions', 'search_chunks', 'search_positions', 'signals'];
+    for (const table of later) await database.query(`drop table waypost.${table}`);
     await database.query('alter table waypost.circuits drop column version');
     await migrate(database);
     expect(await list({ status: 'held' })).toEqual(['dlv_3']);

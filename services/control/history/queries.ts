@@ -4,7 +4,7 @@ import { MOST_COUNTED } from '../../../shared/api/operation';
 import { type DeliveryStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
 import { type DeliveryRow, storedIds } from './delivery-row';
 
-/** Queries of the API. Each filter has an index in the order of the list; see schema.ts. */
+/** Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts. */
 
 export interface Filter {
   destination?: string | undefined;
@@ -14,6 +14,8 @@ export interface Filter {
   user?: string | undefined;
   type?: string | undefined;
   event?: string | undefined;
+  /** id of a batch that they were sent in */
+  batch?: string | undefined;
   /** status of the last response, from the first to the last of these */
   code?: { from: number; to: number } | undefined;
   /** code of the last attempt's error */
@@ -91,13 +93,14 @@ function whereOf(conditions: readonly string[]): string {
 
 /** Returns the conditions of a filter but those for times, the one that finds the fewest deliveries first. */
 function conditionsOf(filter: Filter, param: Parameter): string[] {
-  const { destination, source, type, message, event, error: last_error, ids, user, code, status } = filter;
+  const { destination, source, type, message, event, error: last_error, ids, user, code, status, batch } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
     Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [`${column} = ${param(value)}`]));
   const oneOf = (column: string, values: readonly string[]) => `${column} in (${values.map(param).join(', ')})`;
   return [
     ...(ids ? [`id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`] : []),
     ...equal({ message }),
+    ...(batch === undefined ? [] : [`batches @> array[${param(batch)}::text]`]),
     ...(user === undefined ? [] : [oneOf('user_id', storedIds(user))]),
     ...equal({ last_error }),
     ...(code ? [codeCondition(code, param)] : []),

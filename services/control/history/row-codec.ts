@@ -1,6 +1,6 @@
 import { type DeliveryRow } from './delivery-row';
 import { type Row } from './database';
-import { lastOf, type Try } from './tries';
+import { batchesOf, lastOf, type Try } from './tries';
 
 /** Converts the row of a delivery between the database and the code. */
 
@@ -26,10 +26,11 @@ const TYPES = {
   tries: 'text',
   anonymous_id: 'text',
   event: 'text',
-  /** these two are for filters: `tries` contains them */
+  /** these three are for filters: `tries` contains them */
   last_status: 'int',
   last_error: 'text',
   dead_error: 'text',
+  batches: 'text[]',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -69,6 +70,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     last_status: last.status,
     last_error: last.error?.code ?? null,
     dead_error: row.deadError,
+    batches: batchesOf(row.tries),
   };
 }
 
@@ -100,8 +102,14 @@ function lineOf(row: DeliveryRow): string {
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
     // JSON contains none of the other special characters.
     `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\t` +
-    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\n`
+    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\t` +
+    `${listOrNull(batchesOf(row.tries))}\n`
   );
+}
+
+/** An array of PostgreSQL. Its elements are quoted as in JSON. */
+function listOrNull(items: readonly string[] | null): string {
+  return items ? escaped(`{${items.map((item) => JSON.stringify(item)).join(',')}}`) : NULL;
 }
 
 function escapedOrNull(value: string | null | undefined): string {

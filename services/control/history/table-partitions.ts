@@ -101,6 +101,8 @@ const INDEXES = {
   // The filters for failures. A success is found by any other index.
   code: '(last_status, accepted_at) where last_status >= 300',
   error: '(last_error, accepted_at) where last_error is not null',
+  // The members of a batch.
+  batch: 'using gin (batches) where batches is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index alone.

@@ -113,6 +113,15 @@ export function lastResponse(tries: readonly Try[]): LastResponse {
   return { status: null, error: failed?.error ?? null };
 }
 
+/** Returns the ids of the batches that a delivery was sent in, each once; null if there are none. */
+export function batchesOf(tries: readonly Try[]): string[] | null {
+  let found: Set<string> | undefined;
+  for (const { urls } of tries) {
+    for (const { batch } of urls) if (batch) (found ??= new Set()).add(batch.id);
+  }
+  return found ? [...found] : null;
+}
+
 /**
  * Returns the number of the last replay. A row that was delivered keeps the number that it was delivered with, and later
  * replays appear in its attempts alone. The next replay needs another number, or delivery drops it as a repeat.

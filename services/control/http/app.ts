@@ -1,4 +1,5 @@
 import express, { type Express, type RequestHandler } from 'express';
+import { durationText } from '../../../shared/api/fields';
 import { alertHandlers, noticeHandlers } from '../alerts/routes';
 import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
 import { auditHandlers } from '../audit/routes';
@@ -65,8 +66,9 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
 }
 
 /** Handles /api/v1/about: the facts about this installation that clients need. */
-function aboutHandlers({ ingest }: Pick<ControlContext, 'ingest'>): HandlersOf<'about'> {
-  return { 'GET /about': () => ({ ingest }) };
+function aboutHandlers({ ingest, tiersMs, windowMs }: ControlContext): HandlersOf<'about'> {
+  const retry = { delays: tiersMs.map(durationText), window: durationText(windowMs) };
+  return { 'GET /about': () => ({ ingest, retry }) };
 }
 
 /** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */

@@ -43,6 +43,11 @@ describe('a retry plan', () => {
     });
   });
 
+  it('GET /about shows the plan of destinations without their own', async () => {
+    const { body } = await control.call('get', '/about');
+    expect(body.retry).toEqual({ delays: ['10s', '1m', '5m', '15m', '30m'], window: '4h' });
+  });
+
   it('PATCH changes parts of a plan, accepts it as it was read, and removes it with null', async () => {
     const { id } = await make({ retry });
     const changed = await patch(id, { retry: { timeout: '2s', on: null } });

@@ -2,7 +2,7 @@ import { type Handlers, type HandlersOf, findPath, isApi } from '../../../../ser
 import { OPERATION_IDS, RESOURCES, RIGHTS, rightsFor } from '../../../../shared/api/access';
 
 it('an operation without a handler does not compile, and neither does a handler without an operation', () => {
-  const serve = () => ({ ingest: { url: null, port: 1 } });
+  const serve = () => ({ ingest: { url: null, port: 1 }, retry: { delays: [], window: '4h' } });
   // @ts-expect-error nearly all are missing
   const incomplete: Handlers = { 'GET /about': serve };
   const complete: HandlersOf<'about'> = { 'GET /about': serve };
