@@ -8,6 +8,7 @@ import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
+import { endpoints } from './console-endpoints';
 
 /** The console in a real browser, on the whole system: the visible pages, and secrets that no page may contain. */
 
@@ -527,7 +528,7 @@ story(
   MINUTES,
 );
 
-for (const [name, tell] of Object.entries({ ...administration, ...audiences })) {
+for (const [name, tell] of Object.entries({ ...administration, ...audiences, ...endpoints })) {
   story(name, () => tell({ stage, tab, shop, hook: hooks.ledger, path: '/ledger', isGood }), MINUTES);
 }
 

@@ -1,13 +1,8 @@
 import { type Alerts, type Operations } from '../../../shared/api/operations';
 import { parseDuration } from '../../../shared/model/time';
-import {
-  DURATION_PROBLEM,
-  same,
-  type WebhookDraft,
-  webhookDrafts,
-  webhookOf,
-  webhookProblems,
-} from '../destination/draft';
+import { DURATION_PROBLEM } from '../destination/draft';
+import { partsOf, same } from '../destination/field-values';
+import { type WebhookDraft, webhookDrafts, webhookOf, webhookProblems } from '../destination/webhook-draft';
 
 /** The alert settings while somebody edits them, and the patch to send. Pure. */
 
@@ -57,20 +52,13 @@ function alertWebhookOf(webhook: WebhookDraft) {
   return { ...webhookOf(webhook), format: webhook.format ?? 'default' };
 }
 
-function addresses({ email }: AlertsDraft): string[] {
-  return email
-    .split(/[\s,;]+/)
-    .map((address) => address.trim())
-    .filter((address) => address !== '');
-}
-
 /** Contains only changed fields, so that it overwrites no change of others. */
 export function alertsPatch(before: Alerts, draft: AlertsDraft): AlertsPatch {
   const old = alertsDraftOf(before);
   return {
     ...(draft.enabled !== old.enabled && { enabled: draft.enabled }),
     ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(alertWebhookOf) }),
-    ...(!same(addresses(draft), addresses(old)) && { email: addresses(draft) }),
+    ...(!same(partsOf(draft.email), partsOf(old.email)) && { email: partsOf(draft.email) }),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
     ...(draft.failingFor !== old.failingFor && { failingFor: draft.failingFor }),
     ...(draft.deadLettersEvery !== old.deadLettersEvery && { deadLettersEvery: draft.deadLettersEvery }),

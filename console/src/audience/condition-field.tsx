@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Code } from '../ui/ui';
+import { Code } from '../ui/code';
 import { celOf } from './rows-to-cel';
 import { type AudienceDraft } from './draft';
 import { rowsOf } from './rows-from-cel';

@@ -1,7 +1,7 @@
 import { type Audience, type ComputedTrait, type Operations } from '../../../shared/api/operations';
 import { keyOf } from '../../../shared/model/audience-definition';
 import { parseDuration } from '../../../shared/model/time';
-import { same } from '../destination/draft';
+import { same } from '../destination/field-values';
 import { celOf } from './rows-to-cel';
 import { emptyGroup, type Group } from './rows';
 

@@ -1,6 +1,7 @@
 import { Alert, Button, Progress, Stack, Text } from '@mantine/core';
 import { type Preview } from '../../../shared/api/operations';
-import { Code, Failure, json, Table } from '../ui/ui';
+import { Code, json } from '../ui/code';
+import { Failure, Table } from '../ui/ui';
 import { type Previewing } from './use-preview';
 import { basisInWords, sizeInWords, valueInWords } from './labels';
 

@@ -3,7 +3,8 @@ import { useRef, useState } from 'react';
 import { type Audience, type UploadedMembers } from '../../../shared/api/operations';
 import { Cancelled, type Upload, uploadMembers } from '../lib/upload';
 import { counted } from '../lib/labels';
-import { Code, Failure, Section } from '../ui/ui';
+import { Code } from '../ui/code';
+import { Failure, Section } from '../ui/ui';
 import { type Glance, glanceAt, membersOf } from './members-file';
 
 /** Uploads a file of members and shows the progress. */

@@ -2,7 +2,8 @@ import { Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { creationOf, emptyDraft, problemsOf } from '../destination/draft';
-import { NameField } from '../destination/fields';
+import { type FieldProps, NameField } from '../destination/fields';
+import { RequestSection } from '../destination/request-section';
 import { WebhooksEditor } from '../destination/webhooks-editor';
 import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
@@ -34,13 +35,7 @@ export function UrlsStep({ sources }: { sources: string[] }) {
           Waypost sends every message to all URLs at the same time, as an HTTP POST. A message counts as delivered as
           soon as one URL answers 2xx; the others are not retried.
         </Text>
-        <NameField draft={draft} onChange={setDraft} problems={problems} />
-        <WebhooksEditor
-          show="urls"
-          webhooks={draft.webhooks}
-          onChange={(webhooks) => setDraft({ ...draft, webhooks })}
-          problems={problems}
-        />
+        <UrlsFields draft={draft} onChange={setDraft} problems={problems} hasSecret={false} />
         {make.error && <Failure error={make.error} what="create the destination" />}
         <Button type="submit" className="start" loading={make.isPending} disabled={own.size > 0}>
           Save and continue
@@ -48,5 +43,23 @@ export function UrlsStep({ sources }: { sources: string[] }) {
         <Text size="sm">Saved as disabled. Nothing is sent until you enable it.</Text>
       </Stack>
     </form>
+  );
+}
+
+/** The fields of this step, before the destination is stored and afterwards. They decide how a test ends. */
+export function UrlsFields({ hasSecret, ...fields }: FieldProps & { hasSecret: boolean }) {
+  const { draft, onChange, problems } = fields;
+  return (
+    <>
+      <NameField {...fields} />
+      <WebhooksEditor
+        // Stored values of headers may have to be entered again, for another host.
+        show={draft.webhooks.some(({ headers }) => headers.length > 0) ? 'both' : 'urls'}
+        webhooks={draft.webhooks}
+        onChange={(webhooks) => onChange({ ...draft, webhooks })}
+        problems={problems}
+      />
+      <RequestSection {...fields} hasSecret={hasSecret} />
+    </>
   );
 }

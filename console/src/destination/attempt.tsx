@@ -4,8 +4,10 @@ import { testWord } from '../../../shared/model/reasons';
 import { curlOf } from '../../../shared/model/curl';
 import { latency } from '../lib/labels';
 import { JsonView } from '../ui/json-view';
-import { Code, CopyText, Pill, When } from '../ui/ui';
+import { Code, CopyText } from '../ui/code';
+import { Pill, When } from '../ui/ui';
 import { errorInWords, jsonIn } from './attempt-text';
+import { BatchView } from './batch-view';
 
 /** One attempt: the request to each URL, and the response. */
 
@@ -59,11 +61,7 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
           A kept connection had broken. The request was sent again over a new one.
         </Text>
       )}
-      {url.batch && (
-        <Text size="sm" className="quiet">
-          Event {url.batch.index + 1} of {url.batch.size} in batch {url.batch.id}.
-        </Text>
-      )}
+      {url.batch && <BatchView batch={url.batch} />}
       {url.request && <RequestView request={url.request} body={body} />}
       {url.response && <ResponseView response={url.response} />}
     </Stack>

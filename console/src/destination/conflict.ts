@@ -1,5 +1,6 @@
 import { type Operations } from '../../../shared/api/operations';
-import { same } from './draft';
+import { same } from './field-values';
+import { withoutLogin } from './plan-draft';
 
 /** Compares two edits of the same entry, field by field. Pure. */
 
@@ -11,7 +12,7 @@ type DestinationField = Exclude<keyof Operations['POST /destinations']['body'], 
 export const DESTINATION_FIELDS = {
   name: 'Name',
   sources: 'Sources',
-  webhooks: 'URLs and headers',
+  webhooks: 'URLs, headers and authentication',
   signature: 'Signatures',
   types: 'Types',
   filter: 'Filter',
@@ -29,7 +30,7 @@ export const DESTINATION_FIELDS = {
 
 export const ALERT_FIELDS: FieldNames = {
   enabled: 'Alerts are sent',
-  webhooks: 'URLs and headers',
+  webhooks: 'URLs, headers and authentication',
   email: 'E-mail addresses',
   failingFor: 'Failing after',
   deadLettersEvery: 'Dead-letter alerts at most every',
@@ -106,17 +107,25 @@ function wanted(field: string, patch: object): string | undefined {
   return value === undefined ? undefined : say(field, value);
 }
 
-/** Formats a value for people. It never shows header values. */
+/** Formats a value for people. It never shows secrets and header values. */
 function say(field: string, value: unknown): string {
   if (value === null || value === undefined) return UNSET[field] ?? 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(sayItem).join(', ');
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return field === 'proxy' ? withoutLogin(value) : value;
+  return JSON.stringify(value);
+}
+
+interface WebhookFields {
+  url: string | null;
+  headers?: Record<string, unknown>;
+  auth?: { type: string } | null;
+  tls?: object | null;
 }
 
 function sayItem(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
-  const { url, headers } = item as { url: string | null; headers?: Record<string, unknown> };
-  const names = Object.keys(headers ?? {});
-  return `${url ?? 'unreadable'}${names.length === 0 ? '' : ` (${names.join(', ')})`}`;
+  const { url, headers, auth, tls } = item as WebhookFields;
+  const parts = [...Object.keys(headers ?? {}), ...(auth ? [auth.type] : []), ...(tls ? ['tls'] : [])];
+  return `${url ?? 'unreadable'}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }

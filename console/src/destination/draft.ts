@@ -1,26 +1,39 @@
-import { type Alerts, type Destination, type Operations } from '../../../shared/api/operations';
+import { type Destination, type Operations } from '../../../shared/api/operations';
 import { parseDuration } from '../../../shared/model/time';
-import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
+import { same } from './field-values';
+import {
+  type BatchDraft,
+  batchDraft,
+  batchOf,
+  batchProblems,
+  changesProxy,
+  NO_BATCH,
+  NO_PLAN,
+  proxyProblem,
+  type RetryDraft,
+  retryDraft,
+  retryPatch,
+  retryProblems,
+} from './plan-draft';
+import {
+  DEFAULT_REQUEST,
+  type RequestDraft,
+  requestDraft,
+  requestOf,
+  requestPatch,
+  requestProblems,
+} from './request-draft';
+import {
+  DEFAULT_SIGNATURE,
+  type SignatureDraft,
+  signatureDraft,
+  signatureOf,
+  signaturePatch,
+  signatureProblems,
+} from './signature-draft';
+import { type WebhookDraft, webhookDrafts, webhookOf, webhookProblems } from './webhook-draft';
 
 /** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */
-
-export interface HeaderDraft {
-  name: string;
-  value: string;
-  /** its value is stored, and stays unless the user enters another */
-  kept: boolean;
-}
-
-export interface WebhookDraft {
-  id?: string;
-  url: string;
-  headers: HeaderDraft[];
-  /** as stored; the form does not change them */
-  auth?: Destination['webhooks'][number]['auth'];
-  tls?: Destination['webhooks'][number]['tls'];
-  /** of alerts only */
-  format?: Alerts['webhooks'][number]['format'];
-}
 
 export interface Draft {
   name: string;
@@ -28,36 +41,33 @@ export interface Draft {
   webhooks: WebhookDraft[];
   /** a new secret; empty: unchanged */
   sharedSecret: string;
+  signature: SignatureDraft;
   /** null: all */
   types: NonNullable<Destination['types']> | null;
   /** as entered; empty: none */
   filter: string;
+  request: RequestDraft;
   /** as entered; empty: no limit */
   maxPerSecond: string;
   /** as entered; empty: as in the alert settings */
   switchOffAfter: string;
   batch: BatchDraft;
+  retry: RetryDraft;
+  /** as entered; empty: as the installation's settings say */
+  proxy: string;
+  /** as it was read */
+  storedProxy: string;
 }
-
-/** Fields as entered; without `maxEvents` each event is sent alone. */
-export interface BatchDraft {
-  maxEvents: string;
-  maxWait: string;
-  maxBytes: string;
-}
-
-export const MAX_WEBHOOKS = 5;
 
 export type Patch = NonNullable<Operations['PATCH /destinations/{id}']['body']>;
 type Creation = Operations['POST /destinations']['body'];
 
-/** The values that the API uses if they are not entered. */
-const NO_BATCH: BatchDraft = { maxEvents: '', maxWait: '1s', maxBytes: '1000000' };
-
 export function emptyDraft(sources: string[]): Draft {
-  const name = 'Webhooks';
-  const rest = { sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '', batch: NO_BATCH };
-  return { name, sources, webhooks: [{ url: '', headers: [] }], ...rest };
+  return {
+    ...{ name: 'Webhooks', sources, webhooks: [{ url: '', headers: [] }] },
+    ...{ sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '', proxy: '', storedProxy: '' },
+    ...{ signature: DEFAULT_SIGNATURE, request: DEFAULT_REQUEST, batch: NO_BATCH, retry: NO_PLAN },
+  };
 }
 
 export function draftOf(destination: Destination): Draft {
@@ -66,95 +76,53 @@ export function draftOf(destination: Destination): Draft {
     sources: [...destination.sources],
     webhooks: webhookDrafts(destination.webhooks),
     sharedSecret: '',
+    signature: signatureDraft(destination.signature),
     types: destination.types && [...destination.types],
     filter: destination.filter ?? '',
+    request: requestDraft(destination.request),
     maxPerSecond: destination.maxPerSecond === null ? '' : String(destination.maxPerSecond),
     switchOffAfter: destination.switchOffAfter ?? '',
     batch: batchDraft(destination.batch),
+    retry: retryDraft(destination.retry),
+    proxy: destination.proxy ?? '',
+    storedProxy: destination.proxy ?? '',
   };
 }
 
-function batchDraft(batch: Destination['batch']): BatchDraft {
-  if (!batch) return NO_BATCH;
-  return { maxEvents: String(batch.maxEvents), maxWait: batch.maxWait, maxBytes: String(batch.maxBytes) };
-}
-
-/** The API never returns header values: they stay as stored. */
-export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
-  return webhooks.map(({ id, url, headers, auth, tls }) => ({
-    id,
-    url: url ?? '',
-    headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
-    ...(auth && { auth }),
-    ...(tls && { tls }),
-  }));
+/** Returns whether the stored secrets would go to another proxy. */
+export function proxyChanges({ proxy, storedProxy }: Draft): boolean {
+  return changesProxy(storedProxy, proxy);
 }
 
 /** Validates the draft. Returns a sentence by API field, such as `webhooks/0/url`. */
 export function problemsOf(draft: Draft): Map<string, string> {
+  const { name, types, switchOffAfter, maxPerSecond, proxy } = draft;
   const problems = new Map<string, string>();
-  if (draft.name.trim() === '') problems.set('name', 'Enter a name');
-  for (const [field, problem] of webhookProblems(draft.webhooks)) problems.set(field, problem);
-  if (draft.types?.length === 0) problems.set('types', 'Choose at least one');
-  const rate = Number(draft.maxPerSecond);
-  if (draft.maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
+  if (name.trim() === '') problems.set('name', 'Enter a name');
+  for (const [field, problem] of webhookProblems(draft.webhooks, proxyChanges(draft))) problems.set(field, problem);
+  if (types?.length === 0) problems.set('types', 'Choose at least one');
+  const rate = Number(maxPerSecond);
+  if (maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
     problems.set('maxPerSecond', 'Enter a number from 0.1 to 100,000');
   }
-  const limit = draft.switchOffAfter;
-  if (limit !== '' && parseDuration(limit) === undefined) problems.set('switchOffAfter', DURATION_PROBLEM);
-  for (const [field, problem] of batchProblems(draft.batch)) problems.set(`batch/${field}`, problem);
+  if (switchOffAfter !== '' && parseDuration(switchOffAfter) === undefined) {
+    problems.set('switchOffAfter', DURATION_PROBLEM);
+  }
+  const others = [requestProblems(draft.request), signatureProblems(draft.signature)];
+  for (const [field, problem] of [...others, batchProblems(draft.batch), retryProblems(draft.retry)].flat()) {
+    problems.set(field, problem);
+  }
+  const wrong = proxyProblem(proxy);
+  if (wrong !== undefined) problems.set('proxy', wrong);
   return problems;
-}
-
-function batchProblems({ maxEvents, maxWait, maxBytes }: BatchDraft): [keyof BatchDraft, string][] {
-  if (maxEvents === '') return [];
-  const waitMs = parseDuration(maxWait) ?? 0;
-  return [
-    ...(isWhole(maxEvents, 2, 100) ? [] : [['maxEvents', 'Enter a whole number from 2 to 100'] as const]),
-    ...(waitMs >= 100 && waitMs <= 60_000 ? [] : [['maxWait', 'Enter a duration from 100ms to 60s'] as const]),
-    ...(isWhole(maxBytes, 1, 5_000_000) ? [] : [['maxBytes', 'Enter a whole number up to 5,000,000'] as const]),
-  ].map(([field, problem]) => [field, problem]);
-}
-
-function isWhole(text: string, least: number, most: number): boolean {
-  const number = Number(text);
-  return Number.isInteger(number) && least <= number && number <= most;
 }
 
 export const DURATION_PROBLEM = 'Enter a duration such as 90s, 30m, 12h or 5d';
 
-export function webhookProblems(webhooks: readonly WebhookDraft[]): Map<string, string> {
-  const problems = new Map<string, string>();
-  webhooks.forEach((webhook, i) => {
-    const problem = urlProblem(webhook.url);
-    if (problem !== undefined) problems.set(`webhooks/${i}/url`, problem);
-    webhook.headers.forEach((header, j) => {
-      const wrong = headerProblem(header, webhook.headers, j);
-      if (wrong !== undefined) problems.set(`webhooks/${i}/headers/${j}`, wrong);
-    });
-  });
-  return problems;
-}
-
-/** Validates a URL with the rules of the API while the user types it. */
-export function urlProblem(url: string): string | undefined {
-  if (url === '') return 'Enter a URL';
-  const check = checkWebhookUrl(url);
-  return check.ok ? undefined : `It ${check.problem}`;
-}
-
-function headerProblem(header: HeaderDraft, all: HeaderDraft[], at: number): string | undefined {
-  if (header.name === '') return 'Enter a name or remove the header';
-  const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
-  if (twice) return `${header.name} already exists`;
-  const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
-  if (problem !== undefined) return `It ${problem}`;
-  return !header.kept && header.value === '' ? 'Enter a value' : undefined;
-}
-
 /** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {
-  const batch = batchOf(draft.batch);
+  const [batch, request, signature] = [batchOf(draft.batch), requestOf(draft.request), signatureOf(draft.signature)];
+  const retry = retryPatch(null, draft.retry);
   return {
     name: draft.name.trim(),
     type: 'webhooks',
@@ -162,10 +130,14 @@ export function creationOf(draft: Draft): Creation {
     sources: draft.sources,
     webhooks: draft.webhooks.map(webhookOf),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
+    ...(signature && { signature }),
     ...(draft.types && { types: draft.types }),
     ...(draft.filter.trim() !== '' && { filter: draft.filter.trim() }),
+    ...(request && { request }),
     ...(draft.maxPerSecond !== '' && { maxPerSecond: Number(draft.maxPerSecond) }),
     ...(batch && { batch }),
+    ...(retry && { retry }),
+    ...(draft.proxy !== '' && { proxy: draft.proxy }),
   };
 }
 
@@ -176,38 +148,49 @@ export function creationOf(draft: Draft): Creation {
 export function patchOf(before: Destination, draft: Draft): Patch {
   const old = draftOf(before);
   const rate = draft.maxPerSecond === '' ? null : Number(draft.maxPerSecond);
+  const signature = signaturePatch(before.signature, draft.signature);
+  const [request, retry] = [requestPatch(before.request, draft.request), retryPatch(before.retry, draft.retry)];
   return {
     ...(draft.name.trim() !== old.name && { name: draft.name.trim() }),
     ...(!same([...draft.sources].sort(), [...old.sources].sort()) && { sources: draft.sources }),
     ...(!same(draft.webhooks, old.webhooks) && { webhooks: draft.webhooks.map(webhookOf) }),
     ...(draft.sharedSecret !== '' && { sharedSecret: draft.sharedSecret }),
+    ...(signature && { signature }),
     ...(!same(draft.types, old.types) && { types: draft.types }),
     ...(draft.filter.trim() !== old.filter && { filter: draft.filter.trim() || null }),
+    ...(request !== undefined && { request }),
     ...(rate !== before.maxPerSecond && { maxPerSecond: rate }),
     ...(draft.switchOffAfter !== old.switchOffAfter && { switchOffAfter: draft.switchOffAfter || null }),
     ...(!same(batchOf(draft.batch), before.batch) && { batch: batchOf(draft.batch) }),
+    ...(retry !== undefined && { retry }),
+    ...(draft.proxy !== old.proxy && { proxy: draft.proxy || null }),
   };
 }
 
-function batchOf({ maxEvents, maxWait, maxBytes }: BatchDraft) {
-  if (maxEvents === '') return null;
-  return { maxEvents: Number(maxEvents), maxBytes: Number(maxBytes), maxWait };
-}
+/** Signs nothing: its presence says that the destination has a secret. */
+const ANY_SECRET = 'preview only';
 
-/** Converts a webhook to the API's format. */
-export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Creation['webhooks'][number] {
+/**
+ * Returns the request for a preview of the draft. Settings with mistakes that have nothing to do with the body are left
+ * out.
+ * @param hasSecret a shared secret is stored
+ * @param event its id; empty: a sample
+ */
+export function previewOf(
+  draft: Draft,
+  hasSecret: boolean,
+  event: string,
+): Operations['POST /destinations/preview']['body'] {
+  const wrong = [...problemsOf(draft).keys()];
+  const isGood = (field: string) => !wrong.some((each) => each.startsWith(field));
+  const [request, signature, [webhook]] = [requestOf(draft.request), signatureOf(draft.signature), draft.webhooks];
   return {
-    ...(id !== undefined && { id }),
-    url,
-    // A token URL that was lost with its key is null, and the API refuses it.
-    ...(auth && { auth: auth as Creation['webhooks'][number]['auth'] }),
-    ...(tls && { tls }),
-    headers: Object.fromEntries(
-      headers.map(({ name, value, kept }) => [name, kept && value === '' ? { keep: true as const } : value]),
-    ),
+    destination: {
+      ...(request && { request }),
+      ...(signature && isGood('signature') && { signature }),
+      ...(webhook && isGood('webhooks/0/') && { webhooks: [webhookOf(webhook)] }),
+      ...((hasSecret || draft.sharedSecret !== '') && { sharedSecret: ANY_SECRET }),
+    },
+    ...(event !== '' && { event }),
   };
-}
-
-export function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

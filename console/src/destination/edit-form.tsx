@@ -1,13 +1,15 @@
 import { Stack } from '@mantine/core';
-import { useState } from 'react';
 import { type Destination } from '../../../shared/api/operations';
-import { fieldProblems } from '../lib/problems';
 import { useIsAdmin } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
-import { draftOf, patchOf, problemsOf, type WebhookDraft } from './draft';
+import { proxyChanges, type Draft } from './draft';
 import { FilterField } from './filter-field';
-import { BatchField, NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
-import { type Read, SaveButton, Unsaved, useSaveDestination } from './save';
+import { type FieldProps, NameField, RateField, SecretField, SourcesField, SwitchOffField, TypesField } from './fields';
+import { BatchSection, ProxySection, RetrySection } from './plan-sections';
+import { RequestSection } from './request-section';
+import { type Read, SaveButton, Unsaved } from './save';
+import { SignatureSection } from './signature-section';
+import { useDestinationForm } from './use-form';
 import { WebhooksEditor } from './webhooks-editor';
 
 /** A destination's settings. */
@@ -16,20 +18,15 @@ interface Props {
   destination: Destination;
   etag: string;
   onSaved: (response: Read) => void;
+  /** the page changes something beside the form */
+  onBeside: (response: Read) => void;
   disabled: boolean;
 }
 
-export function EditForm({ destination, etag, onSaved, disabled }: Props) {
-  const [draft, setDraft] = useState(() => draftOf(destination));
+export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Props) {
+  const { draft, setDraft, patch, changed, save, own, fields } = useDestinationForm(destination, onSaved);
   const admin = useIsAdmin();
-  const patch = patchOf(destination, draft);
-  const save = useSaveDestination(destination.id, onSaved);
-  // Users without the right to change URLs cannot fix them either.
-  const own = new Map([...problemsOf(draft)].filter(([field]) => admin || !field.startsWith('webhooks/')));
-  const changed = Object.keys(patch).length > 0;
-  const problems = new Map([...fieldProblems(save.error), ...own]);
-  const fields = { draft, onChange: setDraft, problems };
-  const setWebhooks = (webhooks: WebhookDraft[]) => setDraft({ ...draft, webhooks });
+  const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   return (
     <form
       onSubmit={(event) => {
@@ -45,21 +42,22 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
             show="both"
             disabled={!admin}
             webhooks={draft.webhooks}
-            onChange={setWebhooks}
-            problems={problems}
+            onChange={(webhooks) => set({ webhooks })}
+            problems={fields.problems}
+            proxyChanges={proxyChanges(draft)}
           />
           {admin && (
             <SecretField
               value={draft.sharedSecret}
-              onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
-              problem={problems.get('sharedSecret')}
+              onChange={(sharedSecret) => set({ sharedSecret })}
+              problem={fields.problems.get('sharedSecret')}
               has={destination.hasSharedSecret}
             />
           )}
           <TypesField {...fields} />
           <FilterField {...fields} />
           <RateField {...fields} />
-          <BatchField {...fields} />
+          <Sections {...{ fields, set, destination, etag, onBeside, admin }} />
           <SwitchOffField {...fields} />
           <Unsaved
             saving={save}
@@ -75,5 +73,32 @@ export function EditForm({ destination, etag, onSaved, disabled }: Props) {
         </Stack>
       </fieldset>
     </form>
+  );
+}
+
+interface SectionsProps extends Pick<Props, 'destination' | 'etag' | 'onBeside'> {
+  fields: FieldProps;
+  set: (part: Partial<Draft>) => void;
+  admin: boolean;
+}
+
+/** The settings that few destinations need. */
+function Sections({ fields, set, destination, etag, onBeside, admin }: SectionsProps) {
+  return (
+    <div>
+      <RequestSection {...fields} hasSecret={destination.hasSharedSecret} />
+      <fieldset className="bare" disabled={!admin}>
+        <SignatureSection
+          {...{ destination, etag, problems: fields.problems, onRotated: onBeside }}
+          signature={fields.draft.signature}
+          onChange={(signature) => set({ signature })}
+        />
+      </fieldset>
+      <BatchSection {...fields} />
+      <RetrySection {...fields} />
+      <fieldset className="bare" disabled={!admin}>
+        <ProxySection {...fields} />
+      </fieldset>
+    </div>
   );
 }

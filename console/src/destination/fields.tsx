@@ -5,18 +5,18 @@ import { newSecret } from '../lib/secret';
 import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
-import { Copy } from '../ui/ui';
-import { type BatchDraft, type Draft } from './draft';
+import { Copy } from '../ui/code';
+import { type Draft } from './draft';
 
 /** Fields of a destination, for the first-time path and the destination's page. */
 
-interface Props {
+export interface FieldProps {
   draft: Draft;
   onChange: (draft: Draft) => void;
   problems: ReadonlyMap<string, string>;
 }
 
-export function NameField({ draft, onChange, problems }: Props) {
+export function NameField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
       label="Name"
@@ -29,7 +29,7 @@ export function NameField({ draft, onChange, problems }: Props) {
   );
 }
 
-export function SourcesField({ draft, onChange, problems }: Props) {
+export function SourcesField({ draft, onChange, problems }: FieldProps) {
   const names = useNames('sources');
   const telling = useTelling();
   return (
@@ -95,7 +95,7 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
   );
 }
 
-export function TypesField({ draft, onChange, problems }: Props) {
+export function TypesField({ draft, onChange, problems }: FieldProps) {
   return (
     <AllOrSome
       legend="Message types"
@@ -110,7 +110,7 @@ export function TypesField({ draft, onChange, problems }: Props) {
   );
 }
 
-export function SwitchOffField({ draft, onChange, problems }: Props) {
+export function SwitchOffField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
       label="Disable after failing for"
@@ -122,7 +122,7 @@ export function SwitchOffField({ draft, onChange, problems }: Props) {
   );
 }
 
-export function RateField({ draft, onChange, problems }: Props) {
+export function RateField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
       label="Rate limit"
@@ -132,33 +132,5 @@ export function RateField({ draft, onChange, problems }: Props) {
       onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}
       error={problems.get('maxPerSecond')}
     />
-  );
-}
-
-export function BatchField({ draft, onChange, problems }: Props) {
-  const field = (name: keyof BatchDraft) => ({
-    value: draft.batch[name],
-    onChange: (event: { target: { value: string } }) =>
-      onChange({ ...draft, batch: { ...draft.batch, [name]: event.target.value.trim() } }),
-    error: problems.get(`batch/${name}`),
-  });
-  const single = draft.batch.maxEvents === '';
-  return (
-    <Group align="flex-start" grow>
-      <TextInput
-        label="Events per request"
-        description="Up to 100, sent as a JSON array. Leave empty to send each event alone"
-        inputMode="numeric"
-        {...field('maxEvents')}
-      />
-      <TextInput label="Wait for more events" description="From 100ms to 60s" disabled={single} {...field('maxWait')} />
-      <TextInput
-        label="Maximum bytes per request"
-        description="Up to 5,000,000"
-        inputMode="numeric"
-        disabled={single}
-        {...field('maxBytes')}
-      />
-    </Group>
   );
 }

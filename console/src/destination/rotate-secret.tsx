@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
 import { parseDuration } from '../../../shared/model/time';
 import { useChange } from '../lib/api';
-import { Code, Failure, When } from '../ui/ui';
+import { Code } from '../ui/code';
+import { Failure, When } from '../ui/ui';
 import { DURATION_PROBLEM } from './draft';
 
 interface Props<T> {

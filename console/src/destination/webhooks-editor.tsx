@@ -1,9 +1,12 @@
-import { Button, Fieldset, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Fieldset, Select, Stack, Text, TextInput } from '@mantine/core';
 import { addressWarning } from '../../../shared/model/address-warning';
 import { type AlertFormat } from '../../../shared/model/config';
-import { type HeaderDraft, MAX_WEBHOOKS, urlProblem, type WebhookDraft } from './draft';
+import { AuthSection } from './auth-section';
+import { HeadersField } from './headers-field';
+import { TlsSection } from './tls-section';
+import { headersLost, MAX_WEBHOOKS, secretsLost, urlProblem, type WebhookDraft } from './webhook-draft';
 
-/** Up to five URLs, validated while the user types, and their static headers. */
+/** Up to five URLs, validated while the user types, with their authentication and static headers. */
 
 const ALERT_FORMAT_LABELS: Record<AlertFormat, string> = {
   default: 'Waypost (JSON)',
@@ -17,18 +20,20 @@ interface Props {
   webhooks: WebhookDraft[];
   onChange: (webhooks: WebhookDraft[]) => void;
   problems: ReadonlyMap<string, string>;
-  /** the parts of a webhook to show */
+  /** the parts of a webhook to show: the address with its authentication, or the static headers */
   show: 'urls' | 'headers' | 'both';
   disabled?: boolean;
   /** also shows the format of each body, which only alerts have */
   formats?: boolean;
   /** minimum number of URLs; default 1 */
   least?: number;
+  /** the stored secrets would go to another proxy */
+  proxyChanges?: boolean;
 }
 
-export function WebhooksEditor(props: Props) {
-  const { webhooks, onChange, problems, show, disabled = false, formats = false, least = 1 } = props;
-  const change = (at: number, webhook: WebhookDraft) => onChange(webhooks.map((old, i) => (i === at ? webhook : old)));
+export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props) {
+  const { show, disabled = false } = rest;
+  const mayAdd = show !== 'headers' && !disabled;
   return (
     <Stack gap="sm">
       {webhooks.map((webhook, i) => (
@@ -38,34 +43,14 @@ export function WebhooksEditor(props: Props) {
           disabled={disabled}
         >
           <Stack gap="sm">
-            {show === 'headers' ? (
-              <Text className="break">{webhook.url}</Text>
-            ) : (
-              <UrlField
-                webhook={webhook}
-                at={i}
-                problems={problems}
-                disabled={disabled}
-                onChange={(url) => change(i, { ...webhook, url })}
-              />
-            )}
-            {formats && (
-              <FormatField
-                format={webhook.format}
-                disabled={disabled}
-                onChange={(format) => change(i, { ...webhook, format })}
-              />
-            )}
-            {show !== 'urls' && (
-              <Headers
-                headers={webhook.headers}
-                at={i}
-                problems={problems}
-                disabled={disabled}
-                onChange={(headers) => change(i, { ...webhook, headers })}
-              />
-            )}
-            {show !== 'headers' && !disabled && webhooks.length > least && (
+            <WebhookFields
+              {...rest}
+              webhook={webhook}
+              at={i}
+              disabled={disabled}
+              onChange={(changed) => onChange(webhooks.map((old, other) => (other === i ? changed : old)))}
+            />
+            {mayAdd && webhooks.length > least && (
               <Button
                 className="start"
                 size="xs"
@@ -78,13 +63,69 @@ export function WebhooksEditor(props: Props) {
           </Stack>
         </Fieldset>
       ))}
-      {show !== 'headers' && !disabled && webhooks.length < MAX_WEBHOOKS && (
+      {mayAdd && webhooks.length < MAX_WEBHOOKS && (
         <Button className="start" variant="default" onClick={() => onChange([...webhooks, { url: '', headers: [] }])}>
           {webhooks.length === 0 ? 'Add a URL' : 'Add another URL'}
         </Button>
       )}
     </Stack>
   );
+}
+
+interface FieldsProps extends Pick<Props, 'problems' | 'show' | 'formats' | 'proxyChanges'> {
+  webhook: WebhookDraft;
+  at: number;
+  disabled: boolean;
+  onChange: (webhook: WebhookDraft) => void;
+}
+
+function WebhookFields({ webhook, at, onChange, problems, show, disabled, formats, proxyChanges }: FieldsProps) {
+  const lost = secretsLost(webhook, proxyChanges);
+  return (
+    <>
+      {show === 'headers' ? (
+        <Text className="break">{webhook.url}</Text>
+      ) : (
+        <UrlField {...{ webhook, at, problems, disabled }} onChange={(url) => onChange({ ...webhook, url })} />
+      )}
+      {formats && (
+        <FormatField
+          format={webhook.format}
+          disabled={disabled}
+          problem={problems.get(`webhooks/${at}/format`)}
+          onChange={(format) => onChange({ ...webhook, format })}
+        />
+      )}
+      {show !== 'headers' && (
+        <div>
+          <AuthSection
+            auth={webhook.auth}
+            field={`webhooks/${at}/auth`}
+            {...{ problems, lost, disabled }}
+            onChange={(auth) => onChange(withAuth(webhook, auth))}
+          />
+          <TlsSection
+            tls={webhook.tls}
+            field={`webhooks/${at}/tls`}
+            {...{ problems, lost }}
+            onChange={(tls) => onChange({ ...webhook, tls })}
+          />
+        </div>
+      )}
+      {show !== 'urls' && (
+        <HeadersField
+          headers={webhook.headers}
+          {...{ at, problems, disabled }}
+          lost={headersLost(webhook, proxyChanges)}
+          onChange={(headers) => onChange({ ...webhook, headers })}
+        />
+      )}
+    </>
+  );
+}
+
+function withAuth({ auth: _, ...webhook }: WebhookDraft, auth: WebhookDraft['auth']): WebhookDraft {
+  return auth ? { ...webhook, auth } : webhook;
 }
 
 interface UrlProps {
@@ -118,73 +159,14 @@ function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlPro
   );
 }
 
-interface HeadersProps {
-  headers: HeaderDraft[];
-  at: number;
-  problems: ReadonlyMap<string, string>;
-  disabled: boolean;
-  onChange: (headers: HeaderDraft[]) => void;
-}
-
-function Headers({ headers, at, problems, disabled, onChange }: HeadersProps) {
-  const change = (index: number, header: HeaderDraft) =>
-    onChange(headers.map((old, j) => (j === index ? header : old)));
-  return (
-    <Stack gap="xs">
-      {headers.map((header, j) => (
-        // The key is the position, because the user edits the name.
-        <Group key={`header-${j}`} align="flex-start" gap="xs">
-          <TextInput
-            label="Header"
-            value={header.name}
-            onChange={(event) => change(j, { ...header, name: event.target.value.trim(), kept: false })}
-            // Show no error for an empty row: the user has only just added it.
-            error={
-              header.name === '' && header.value === ''
-                ? undefined
-                : (problems.get(`webhooks/${at}/headers/${j}`) ?? problems.get(`webhooks/${at}/headers/${header.name}`))
-            }
-          />
-          <TextInput
-            label="Value"
-            type="password"
-            autoComplete="off"
-            placeholder={header.kept ? 'stored; write to replace' : ''}
-            value={header.value}
-            onChange={(event) => change(j, { ...header, value: event.target.value })}
-          />
-          {!disabled && (
-            <Button
-              className="beside-field"
-              variant="default"
-              onClick={() => onChange(headers.filter((_, other) => other !== j))}
-            >
-              Remove
-            </Button>
-          )}
-        </Group>
-      ))}
-      {!disabled && (
-        <Button
-          className="start"
-          size="xs"
-          variant="default"
-          onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
-        >
-          Add a header
-        </Button>
-      )}
-    </Stack>
-  );
-}
-
 interface FormatFieldProps {
   format: AlertFormat | undefined;
   disabled: boolean;
+  problem: string | undefined;
   onChange: (format: AlertFormat) => void;
 }
 
-function FormatField({ format = 'default', disabled, onChange }: FormatFieldProps) {
+function FormatField({ format = 'default', disabled, problem, onChange }: FormatFieldProps) {
   return (
     <Select
       label="Format"
@@ -192,6 +174,8 @@ function FormatField({ format = 'default', disabled, onChange }: FormatFieldProp
       value={format}
       allowDeselect={false}
       disabled={disabled}
+      description={format === 'pagerduty' ? 'Needs the authentication by a PagerDuty routing key' : undefined}
+      error={problem}
       onChange={(value) => onChange(value as AlertFormat)}
     />
   );

@@ -4,7 +4,8 @@ import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { placeOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Filters, Pager, SelectFilter, TextFilter, useFilters } from '../ui/filters';
-import { AdminsOnly, Empty, json, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { json } from '../ui/code';
+import { AdminsOnly, Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
 

@@ -21,7 +21,7 @@ import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
 const FILTERS = [
   ...(['destination', 'source', 'status', 'type', 'event', 'code', 'error', 'user', 'message', 'q'] as const),
-  ...(['since', 'until', 'endedSince', 'endedUntil', 'after'] as const),
+  ...(['batch', 'since', 'until', 'endedSince', 'endedUntil', 'after'] as const),
 ] as const;
 
 type Row = Response['data'][number];
@@ -50,6 +50,7 @@ export function Deliveries() {
         <TextFilter filters={filters} name="error" label="Last error" placeholder="timeout" />
         <TextFilter filters={filters} name="user" label="User id" />
         <TextFilter filters={filters} name="message" label="Message id" />
+        <TextFilter filters={filters} name="batch" label="Batch id" placeholder="bat_…" />
         <TimeFilter filters={filters} name="since" label="Accepted from" />
         <TimeFilter filters={filters} name="until" label="Accepted before" />
         {ENDED.map(({ name, label }) => {

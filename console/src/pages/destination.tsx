@@ -73,7 +73,7 @@ function Loaded({ destination, etag }: Props) {
         </Section>
       )}
       <Section title="Settings">
-        <EditForm key={begun.times} {...begun} onSaved={restart} disabled={!mayChange} />
+        <EditForm key={begun.times} {...begun} onSaved={restart} onBeside={beside} disabled={!mayChange} />
       </Section>
       {admin && (
         <Group>

@@ -4,7 +4,8 @@ import { type Operations, type Token } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
-import { AdminsOnly, Code, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import { Code } from '../ui/code';
+import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
 
 /** The tokens for the API and this console. */
 export function Tokens() {

@@ -73,12 +73,12 @@ function field(call: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-function titleOf(call: unknown): string {
+export function titleOf(call: unknown): string {
   const detail = field(call, 'event') || field(call, 'name');
   return [field(call, 'type') || 'no type', detail].filter((text) => text !== '').join(': ');
 }
 
-function userOf(call: unknown): string {
+export function userOf(call: unknown): string {
   const user = field(call, 'userId') || field(call, 'anonymousId');
   return user === '' ? '' : `by ${user},`;
 }

@@ -1,5 +1,5 @@
 import { type ReactNode } from 'react';
-import { Copy, json } from './ui';
+import { Copy, json } from './code';
 
 /** JSON in colours, whose objects and lists fold. */
 

@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { type About } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { ingestAddress, snippetsFor } from '../lib/snippets';
-import { Code, Unread } from './ui';
+import { Code } from './code';
+import { Unread } from './ui';
 
 /** Code to copy, with the write key in it. */
 export function Snippets({ writeKey }: { writeKey: string }) {

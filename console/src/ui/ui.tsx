@@ -1,21 +1,8 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  CopyButton,
-  Group,
-  Modal,
-  Skeleton,
-  Stack,
-  Text,
-  Title,
-  VisuallyHidden,
-} from '@mantine/core';
+import { Alert, Button, Group, Modal, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
 import { absolute, relative } from '../lib/labels';
-import { Icon } from './icons';
 
 /** The building blocks of all pages. */
 
@@ -175,46 +162,6 @@ function useBeat(everyMs: number): void {
       clearInterval(timer);
     };
   }, [everyMs]);
-}
-
-export function Code({ text, label }: { text: string; label: string }) {
-  return (
-    <div className="code">
-      <pre tabIndex={0} role="region" aria-label={label}>
-        {text}
-      </pre>
-      <Copy text={text} label={`Copy ${label}`} />
-    </div>
-  );
-}
-
-export function Copy({ text, label }: { text: string; label: string }) {
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <ActionIcon variant="default" className="copy" aria-label={label} onClick={copy}>
-          <Icon name={copied ? 'check' : 'copy'} />
-        </ActionIcon>
-      )}
-    </CopyButton>
-  );
-}
-
-/** Copies a text that is not on the page. */
-export function CopyText({ text, label }: { text: string; label: string }) {
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button size="xs" variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
-          {copied ? 'Copied' : label}
-        </Button>
-      )}
-    </CopyButton>
-  );
-}
-
-export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2);
 }
 
 export function TextLink(props: LinkProps) {

@@ -1,11 +1,5 @@
-import {
-  creationOf,
-  draftOf,
-  emptyDraft,
-  patchOf,
-  problemsOf,
-  urlProblem,
-} from '../../../console/src/destination/draft';
+import { creationOf, draftOf, emptyDraft, patchOf, problemsOf } from '../../../console/src/destination/draft';
+import { urlProblem } from '../../../console/src/destination/webhook-draft';
 import { ALERT_FIELDS, DESTINATION_FIELDS, differences } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
 import { type Alerts, type Destination } from '../../../shared/api/operations';
@@ -159,7 +153,7 @@ describe('a conflict', () => {
     const found = differences(DESTINATION_FIELDS, { before: STORED, theirs, patch });
     expect(found.map(({ name, before, theirs: now, mine }) => [name, before, now, mine])).toEqual([
       ['Name', 'Shop', 'Store', 'My shop'],
-      ['URLs and headers', ...Array<string>(3).fill('https://example.com/hook (Authorization)')],
+      ['URLs, headers and authentication', ...Array<string>(3).fill('https://example.com/hook (Authorization)')],
       ['Paused', 'no', 'yes', undefined],
       ['Secret', 'yes', 'yes', 'a new one'],
     ]);

@@ -1,0 +1,65 @@
+import { Text } from '@mantine/core';
+import { FilterField } from '../destination/filter-field';
+import { RateField, SecretField, SourcesField, TypesField } from '../destination/fields';
+import { BatchSection, RetrySection } from '../destination/plan-sections';
+import { SignatureSection } from '../destination/signature-section';
+import { WebhooksEditor } from '../destination/webhooks-editor';
+import { type Stored, StoredStep } from './stored-step';
+import { UrlsFields } from './urls-step';
+
+/** The steps that change the stored destination: its sources or its URLs, visited again, and its other settings. */
+
+const AGAIN = { next: 'test', submit: 'Save and test', what: 'save the changes', mayCancel: true };
+
+export function SourcesAgain(stored: Stored) {
+  return (
+    <StoredStep {...stored} {...AGAIN}>
+      {({ fields }) => <SourcesField {...fields} />}
+    </StoredStep>
+  );
+}
+
+export function UrlsAgain(stored: Stored) {
+  return (
+    <StoredStep {...stored} {...AGAIN}>
+      {({ fields }, { destination }) => <UrlsFields {...fields} hasSecret={destination.hasSharedSecret} />}
+    </StoredStep>
+  );
+}
+
+/** The user can skip each of these. */
+export function SettingsStep(stored: Stored) {
+  return (
+    <StoredStep {...stored} next="switch" submit="Continue" what="save the settings">
+      {({ draft, setDraft, fields }, { destination, etag }) => (
+        <>
+          <Text>These settings are optional. You can change them later.</Text>
+          <SecretField
+            value={draft.sharedSecret}
+            onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
+            problem={fields.problems.get('sharedSecret')}
+            has={destination.hasSharedSecret}
+          />
+          <WebhooksEditor
+            show="headers"
+            webhooks={draft.webhooks}
+            onChange={(webhooks) => setDraft({ ...draft, webhooks })}
+            problems={fields.problems}
+          />
+          <TypesField {...fields} />
+          <FilterField {...fields} />
+          <RateField {...fields} />
+          <div>
+            <SignatureSection
+              {...{ destination, etag, problems: fields.problems }}
+              signature={draft.signature}
+              onChange={(signature) => setDraft({ ...draft, signature })}
+            />
+            <BatchSection {...fields} />
+            <RetrySection {...fields} />
+          </div>
+        </>
+      )}
+    </StoredStep>
+  );
+}

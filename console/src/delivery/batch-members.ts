@@ -1,0 +1,27 @@
+import { type Deliveries, type Delivery } from '../../../shared/api/operations';
+
+/** Finds the members of a batch among deliveries. Pure. */
+
+type Row = Deliveries['data'][number];
+type Place = NonNullable<Delivery['attempts'][number]['urls'][number]['batch']>;
+
+export interface BatchMember {
+  delivery: string;
+  title: string;
+  /** place in the array, from 0 */
+  index: number;
+  /** what the response to the batch meant for it */
+  outcome: Delivery['attempts'][number]['outcome'];
+  status: number | undefined;
+}
+
+/** Returns the members in the order of the array. */
+export function membersOf(batch: Place['id'], deliveries: readonly Row[]): BatchMember[] {
+  const members = deliveries.flatMap(({ id, type, event, attempts }) => {
+    const url = attempts.flatMap(({ urls }) => urls).find((each) => each.batch?.id === batch);
+    if (!url?.batch) return [];
+    const title = event === null ? type : `${type}: ${event}`;
+    return [{ delivery: id, title, index: url.batch.index, outcome: url.outcome, status: url.status }];
+  });
+  return members.sort((a, b) => a.index - b.index);
+}

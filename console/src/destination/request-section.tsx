@@ -1,0 +1,151 @@
+import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { METHODS } from '../../../shared/model/request-settings';
+import { Disclosure } from '../ui/disclosure';
+import { type Draft } from './draft';
+import { problemAt } from './field-values';
+import { Preview, usePreview } from './preview';
+import { type RequestDraft, TEMPLATE } from './request-draft';
+
+/** The method, the body and the rendered headers of requests, with a preview on recent events. */
+
+const FORMATS: Record<RequestDraft['format'], string> = {
+  default: 'Waypost (JSON)',
+  thin: 'Ids only (JSON)',
+  cloudevents: 'CloudEvents 1.0 (JSON)',
+  'cloudevents-binary': 'CloudEvents 1.0 (headers)',
+  slack: 'Slack',
+  teams: 'Microsoft Teams',
+  discord: 'Discord',
+  pagerduty: 'PagerDuty Events v2',
+  [TEMPLATE]: 'Template of your own (CEL)',
+};
+
+interface Props {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+  problems: ReadonlyMap<string, string>;
+  /** a shared secret is stored */
+  hasSecret: boolean;
+}
+
+export function RequestSection({ draft, problems, ...rest }: Props) {
+  return (
+    <Disclosure title="Request" summary={inWords(draft.request)} problem={problemAt(problems, 'request')}>
+      <RequestFields draft={draft} problems={problems} {...rest} />
+    </Disclosure>
+  );
+}
+
+function RequestFields({ draft, onChange, problems: own, hasSecret }: Props) {
+  const preview = usePreview(draft, hasSecret);
+  const problems = new Map([...preview.problems, ...own]);
+  const { request } = draft;
+  const set = (fields: Partial<RequestDraft>) => onChange({ ...draft, request: { ...request, ...fields } });
+  return (
+    <Stack gap="sm">
+      <Group align="flex-start" grow>
+        <NativeSelect
+          label="Method"
+          data={[...METHODS]}
+          value={request.method}
+          error={problems.get('request/method')}
+          onChange={(event) => set({ method: event.target.value as RequestDraft['method'] })}
+        />
+        <NativeSelect
+          label="Body"
+          data={Object.entries(FORMATS).map(([value, label]) => ({ value, label }))}
+          value={request.format}
+          description={
+            request.format === 'pagerduty' ? 'Needs the authentication by a PagerDuty routing key' : undefined
+          }
+          error={problems.get('request/format')}
+          onChange={(event) => set({ format: event.target.value as RequestDraft['format'] })}
+        />
+      </Group>
+      {request.format === TEMPLATE && (
+        <Textarea
+          label="Template"
+          description={'CEL that yields a map, a list or text, such as {"text": event + " by " + userId}'}
+          value={request.body}
+          error={problems.get('request/body')}
+          classNames={{ input: 'mono' }}
+          autosize
+          minRows={2}
+          maxRows={16}
+          spellCheck={false}
+          onChange={(event) => set({ body: event.target.value })}
+        />
+      )}
+      <RenderedHeaders headers={request.headers} problems={problems} onChange={(headers) => set({ headers })} />
+      <TextInput
+        label="Compress bodies above"
+        description="Bytes, with gzip. Leave empty for never"
+        inputMode="numeric"
+        value={request.gzipAbove}
+        error={problems.get('request/gzipAbove')}
+        onChange={(event) => set({ gzipAbove: event.target.value.trim() })}
+      />
+      <Preview of={preview} url={draft.webhooks[0]?.url ?? ''} />
+    </Stack>
+  );
+}
+
+interface HeadersProps {
+  headers: RequestDraft['headers'];
+  problems: ReadonlyMap<string, string>;
+  onChange: (headers: RequestDraft['headers']) => void;
+}
+
+function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
+  const change = (at: number, fields: Partial<RequestDraft['headers'][number]>) =>
+    onChange(headers.map((old, i) => (i === at ? { ...old, ...fields } : old)));
+  return (
+    <Stack gap="xs">
+      {headers.map(({ name, expression }, i) => (
+        // The key is the position, because the user edits the name.
+        <Group key={`rendered-${i}`} align="flex-start" gap="xs">
+          <TextInput
+            label="Rendered header"
+            placeholder="X-User"
+            value={name}
+            onChange={(event) => change(i, { name: event.target.value.trim() })}
+            // Show no error for an empty row: the user has only just added it.
+            error={
+              name === '' && expression === ''
+                ? undefined
+                : (problems.get(`request/headers/${i}`) ?? problems.get(`request/headers/${name}`))
+            }
+          />
+          <TextInput
+            label="Expression"
+            placeholder="userId"
+            classNames={{ input: 'mono' }}
+            spellCheck={false}
+            value={expression}
+            onChange={(event) => change(i, { expression: event.target.value })}
+          />
+          <Button
+            className="beside-field"
+            variant="default"
+            onClick={() => onChange(headers.filter((_, other) => other !== i))}
+          >
+            Remove
+          </Button>
+        </Group>
+      ))}
+      <Button
+        className="start"
+        size="xs"
+        variant="default"
+        onClick={() => onChange([...headers, { name: '', expression: '' }])}
+      >
+        Add a rendered header
+      </Button>
+    </Stack>
+  );
+}
+
+function inWords({ method, format, headers }: RequestDraft): string {
+  const more = headers.length === 0 ? '' : `, ${headers.length} rendered`;
+  return `${method}, ${FORMATS[format]}${more}`;
+}

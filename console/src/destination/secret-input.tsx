@@ -1,0 +1,59 @@
+import { Button, Group, Input, Text, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type SecretDraft } from './auth-draft';
+
+interface Props {
+  label: string;
+  secret: SecretDraft;
+  onChange: (secret: SecretDraft) => void;
+  problem?: string | undefined;
+  /** why the stored one cannot be kept */
+  lost?: string | undefined;
+  description?: string;
+  /** a text of many lines, such as PEM */
+  lines?: boolean;
+}
+
+/** A secret that nobody can read back: a stored one shows as kept until the user replaces it. */
+export function SecretInput({ label, secret, onChange, problem, lost, description, lines = false }: Props) {
+  const [replacing, setReplacing] = useState(false);
+  const isKept = secret.kept && secret.value === '';
+  if (isKept && !replacing && lost === undefined && problem === undefined) {
+    return (
+      <Input.Wrapper label={label} labelElement="div">
+        <Group gap="xs">
+          <Text size="sm">Stored, and kept</Text>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Replace: ${label}`}
+            onClick={() => setReplacing(true)}
+          >
+            Replace
+          </Button>
+        </Group>
+      </Input.Wrapper>
+    );
+  }
+  const field = {
+    label,
+    autoComplete: 'off',
+    spellCheck: false,
+    autoFocus: replacing,
+    description: isKept && lost === undefined ? 'Leave empty to keep the stored one' : description,
+    value: secret.value,
+    error: problem,
+  };
+  const change = (value: string) => onChange({ ...secret, value });
+  if (!lines) return <TextInput {...field} type="password" onChange={(event) => change(event.target.value)} />;
+  return (
+    <Textarea
+      {...field}
+      classNames={{ input: 'mono' }}
+      autosize
+      minRows={2}
+      maxRows={8}
+      onChange={(event) => change(event.target.value)}
+    />
+  );
+}

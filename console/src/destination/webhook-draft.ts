@@ -1,0 +1,127 @@
+import { type Alerts, type Destination, type Operations } from '../../../shared/api/operations';
+import { checkStaticHeaders, checkWebhookUrl } from '../../../shared/model/webhook-request';
+import {
+  type AuthDraft,
+  authDraft,
+  authOf,
+  authProblems,
+  originOf,
+  secretOf,
+  type TlsDraft,
+  tlsDraft,
+  tlsOf,
+  tlsProblems,
+  tokenOriginOf,
+} from './auth-draft';
+
+/** One URL of a destination or of the alerts while somebody edits it. Pure. */
+
+export interface HeaderDraft {
+  name: string;
+  value: string;
+  /** its value is stored, and stays unless the user enters another */
+  kept: boolean;
+}
+
+export interface WebhookDraft {
+  id?: string;
+  url: string;
+  headers: HeaderDraft[];
+  /** absent: none */
+  auth?: AuthDraft;
+  tls?: TlsDraft;
+  /** the origins that the stored secrets were set for */
+  stored?: { origin?: string; tokenOrigin?: string };
+  /** of alerts only */
+  format?: Alerts['webhooks'][number]['format'];
+}
+
+type Given = Operations['POST /destinations']['body']['webhooks'][number];
+
+export const MAX_WEBHOOKS = 5;
+
+/** The API never returns secrets and header values: they stay as stored. */
+export function webhookDrafts(webhooks: Destination['webhooks']): WebhookDraft[] {
+  return webhooks.map(({ id, url, headers, auth, tls }) => {
+    const [origin, authentication] = [originOf(url ?? ''), auth ? authDraft(auth) : undefined];
+    const tokenOrigin = tokenOriginOf(authentication);
+    return {
+      id,
+      url: url ?? '',
+      headers: Object.keys(headers).map((name) => ({ name, value: '', kept: true })),
+      ...(authentication && { auth: authentication }),
+      ...(tls && { tls: tlsDraft(tls) }),
+      stored: { ...(origin !== undefined && { origin }), ...(tokenOrigin !== undefined && { tokenOrigin }) },
+    };
+  });
+}
+
+/** Converts a webhook to the API's format. */
+export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Given {
+  const tlsFields = tls && tlsOf(tls);
+  return {
+    ...(id !== undefined && { id }),
+    url,
+    headers: Object.fromEntries(headers.map((header) => [header.name, secretOf(header)])),
+    ...(auth && { auth: authOf(auth) }),
+    ...(tlsFields && { tls: tlsFields }),
+  };
+}
+
+/**
+ * Says why the stored values of headers cannot be kept; undefined if they can. Secrets must not go to another host than
+ * the one they were set for.
+ * @param proxyChanges a new proxy would see them
+ */
+export function headersLost({ url, stored }: WebhookDraft, proxyChanges = false): string | undefined {
+  if (proxyChanges) return 'the proxy changes';
+  const origin = originOf(url);
+  const moves = origin !== undefined && stored?.origin !== undefined && origin !== stored.origin;
+  return moves ? 'the URL has another host' : undefined;
+}
+
+/** The same for secrets that the token endpoint gets too: those of the authentication, and the private key. */
+export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string | undefined {
+  const moves = tokenOriginOf(webhook.auth) !== webhook.stored?.tokenOrigin;
+  return headersLost(webhook, proxyChanges) ?? (moves ? 'the token URL has another host' : undefined);
+}
+
+/** Validates URLs. Returns a sentence by API field, such as `webhooks/0/auth/token`. */
+export function webhookProblems(webhooks: readonly WebhookDraft[], proxyChanges = false): Map<string, string> {
+  const problems = new Map<string, string>();
+  webhooks.forEach((webhook, i) => {
+    const at = (field: string, problem: string | undefined) => {
+      if (problem !== undefined) problems.set(`webhooks/${i}/${field}`, problem);
+    };
+    at('url', urlProblem(webhook.url));
+    const lost = headersLost(webhook, proxyChanges);
+    webhook.headers.forEach((header, j) => at(`headers/${j}`, headerProblem(header, webhook.headers, { at: j, lost })));
+    const secretLost = secretsLost(webhook, proxyChanges);
+    const { auth, tls } = webhook;
+    for (const [field, problem] of auth ? authProblems(auth, secretLost) : []) at(`auth/${field}`, problem);
+    for (const [field, problem] of tls ? tlsProblems(tls, secretLost) : []) at(`tls/${field}`, problem);
+  });
+  return problems;
+}
+
+/** Validates a URL with the rules of the API while the user types it. */
+export function urlProblem(url: string): string | undefined {
+  if (url === '') return 'Enter a URL';
+  const check = checkWebhookUrl(url);
+  return check.ok ? undefined : `It ${check.problem}`;
+}
+
+function headerProblem(
+  header: HeaderDraft,
+  all: HeaderDraft[],
+  { at, lost }: { at: number; lost: string | undefined },
+): string | undefined {
+  if (header.name === '') return 'Enter a name or remove the header';
+  const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
+  if (twice) return `${header.name} already exists`;
+  const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
+  if (problem !== undefined) return `It ${problem}`;
+  if (header.value !== '') return undefined;
+  if (!header.kept) return 'Enter a value';
+  return lost === undefined ? undefined : `Enter it again: ${lost}`;
+}
