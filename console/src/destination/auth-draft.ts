@@ -140,7 +140,7 @@ export function tokenOriginOf(auth: AuthDraft | undefined): string | undefined {
  * Says what is wrong with a secret.
  * @param lost why a stored one cannot be kept
  */
-export function secretProblem({ value, kept }: SecretDraft, lost: string | undefined): string | undefined {
+function secretProblem({ value, kept }: SecretDraft, lost: string | undefined): string | undefined {
   if (value !== '') return undefined;
   if (!kept) return 'Enter a value';
   return lost === undefined ? undefined : `Enter it again: ${lost}`;

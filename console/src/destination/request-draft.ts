@@ -8,7 +8,7 @@ import { changedFields, isWhole, same } from './field-values';
 /** A body of one's own in CEL, beside the ready formats. */
 export const TEMPLATE = 'template';
 
-export interface RenderedHeaderDraft {
+interface RenderedHeaderDraft {
   name: string;
   /** CEL that yields text */
   expression: string;

@@ -16,7 +16,7 @@ export interface SignatureDraft {
 export const DEFAULT_SIGNATURE: SignatureDraft = { xSignature: true, ed25519: false, custom: null };
 
 /** Signatures that receivers written for these products check. */
-export const KNOWN_SIGNATURES = {
+const KNOWN_SIGNATURES = {
   github: { header: 'X-Hub-Signature-256', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' },
   shopify: { header: 'X-Shopify-Hmac-Sha256', algorithm: 'sha256', encoding: 'base64', prefix: '' },
 } as const satisfies Record<string, SignatureDraft['custom']>;
