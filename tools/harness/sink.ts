@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
+import { type TlsOptions } from 'node:tls';
 import { sleep } from '../../shared/service/async';
 import { type Certificate, makeCertificate } from '../../test/support/certificate';
 import { type Answer, respond } from './respond';
@@ -31,8 +32,8 @@ export interface ReceivedRequest {
 }
 
 export interface SinkOptions {
-  /** a certificate, or `true` to create a self-signed one */
-  tls?: boolean | Certificate;
+  /** a certificate, with the demand for one of the client, if any; or `true` to create a self-signed one */
+  tls?: boolean | (Certificate & Pick<TlsOptions, 'ca' | 'requestCert' | 'rejectUnauthorized'>);
   host?: string;
   /** default 0: any free one */
   port?: number;
