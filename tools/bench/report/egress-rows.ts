@@ -1,11 +1,12 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
-import { median, ratio, spread } from '../arithmetic';
+import { median, ratio, spread, sum } from '../arithmetic';
 import { type Column, first, isolationGoal, micros, type Row, rows } from './columns';
 import { type BatchedFigure, type Protocol, type ProtocolFigure, type ProxyPhase, type Round } from './figures';
 import { besideClean } from './isolation-rows';
 
 /** The rows for the way to endpoints: protocols, batches of events, and proxies. Pure. */
 
+const EVERYTHING = [...SERVICES, 'broker'];
 const PER_REQUEST = 'CPU-µs/request';
 const PER_EVENT = 'CPU-µs/event';
 
@@ -54,7 +55,7 @@ export function batchedRows(rounds: readonly Round[]): Row[] {
     ['delivery alone', 'delivery', ['delivery']],
     ['delivery alone with the broker', 'delivery', ['delivery', 'broker']],
     ['all services', 'all', [...SERVICES]],
-    ['all services with the broker', 'all', [...SERVICES, 'broker']],
+    ['all services with the broker', 'all', EVERYTHING],
     ['delivery among all services', 'all', ['delivery']],
   ];
   const costs = scopes.flatMap(([title, of, names]) =>
@@ -89,6 +90,7 @@ export function proxyRows(rounds: readonly Round[]): Row[] {
       [': p99', 'ms', of(p99Of)],
       [': longest', 'ms', of(({ maxMs }) => maxMs)],
       [': delivered', '% of offered', of((p) => (100 * p.deliveredPerSecond) / p.offeredPerSecond)],
+      [': services and broker', 'cores', of(coresOf)],
     ];
     const goal = clean && isolationGoal(clean.median);
     if (mood !== 'works')
@@ -99,6 +101,8 @@ export function proxyRows(rounds: readonly Round[]): Row[] {
 
 const p99Of = ({ p99Ms }: { p99Ms: number }) => p99Ms;
 
+const coresOf = ({ cpu: { byName, seconds } }: ProxyPhase) =>
+  sum(EVERYTHING.map((name) => byName[name] ?? NaN)) / seconds;
 const is = (mood: string) => (phase: ProxyPhase) => phase.mood === mood;
 
 function ofMood(phases: readonly ProxyPhase[], mood: string, of: (phase: ProxyPhase) => number): number {
