@@ -1,18 +1,51 @@
 import { gunzipSync } from 'node:zlib';
 import { HTTP } from 'cloudevents';
+import { startHttpProxy, type TestProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
 
-/** Requests in the shape that the receiver wants: method, body, headers and compression. */
+/**
+ * Requests in the shape that the receiver wants: method, body, headers and compression. They pass the egress proxy of the
+ * setting, which is in a network that is not allowed.
+ */
 
 const SECRET = 'a secret of the tests';
+const PROXY_HOST = '127.0.0.2';
 let stage: StorySystem;
+let proxy: TestProxy;
 beforeAll(async () => {
-  stage = await openStorySystem();
+  proxy = await startHttpProxy('works', PROXY_HOST);
+  const env = {
+    WAYPOST_ALLOWED_NETWORKS: '127.0.0.1/32',
+    WAYPOST_EGRESS_PROXY: `http://${PROXY_HOST}:${String(proxy.port)}`,
+    WAYPOST_PROXY_RESOLVES: 'true',
+  };
+  stage = await openStorySystem({ env });
 });
-afterAll(() => stage.close());
+afterAll(async () => {
+  await stage.close();
+  await proxy.close();
+});
+
+test('the proxy of the setting is asked for names, while the proxy of a destination may not be in a forbidden network', async () => {
+  const { sink, system, topics } = stage;
+  const named = (path: string) => sink.url(path).replace('127.0.0.1', 'localhost');
+  const { send, source } = await stage.connect({ webhooks: [{ url: named('/by-name') }] });
+  const own = { webhooks: [{ url: sink.url('/forbidden') }], proxy: `http://${PROXY_HOST}:${String(proxy.port)}` };
+  const { id } = await system.createDestination({ sources: [source.id], ...own });
+  await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/direct') }], proxy: 'none' });
+  await stage.settled();
+  const asked = proxy.asked.length;
+  const { messageId } = await send();
+  for (const path of ['/by-name', '/direct']) await sink.waitFor(1, { path });
+  expect(proxy.asked.slice(asked)).toEqual([`localhost:${String(sink.port)}`]);
+  const { urls } = await topics.event(messageId, 'attempt', ({ destination }) => destination === id);
+  const message = expect.stringContaining(`the proxy ${PROXY_HOST}`);
+  expect(urls).toMatchObject([{ outcome: 'rejected', error: { code: 'forbidden_address', message } }]);
+  expect(sink.received('/forbidden')).toEqual([]);
+});
 
 test('a destination sends its own method, body and headers, compressed and signed, as the preview shows them', async () => {
   const { sink, system } = stage;
