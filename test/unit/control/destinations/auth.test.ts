@@ -146,6 +146,20 @@ describe('the authentication of a URL', () => {
     });
   });
 
+  it('secrets of an authentication and of a client certificate are not kept if the proxy changes', async () => {
+    const { id, webhooks } = await make({ auth: OAUTH2, tls: { certificate: PAIR.cert, key: PAIR.key } });
+    const { status, body } = await patch(id, { proxy: 'http://proxy.example:3128', webhooks });
+    expect(status).toBe(422);
+    const detail = 'cannot be kept, because the proxy changes. Send the value';
+    expect(problems(body)).toEqual(
+      Object.fromEntries(
+        ['auth/clientSecret', 'auth/params/resource', 'tls/key'].map((field) => [`#/webhooks/0/${field}`, detail]),
+      ),
+    );
+    expect((await patch(id, { proxy: 'none' })).status).toBe(422);
+    expect((await control.call('get', `/destinations/${id}`)).body).toMatchObject({ proxy: null, version: 1 });
+  });
+
   it('a secret is kept if only the path of the URL and of tokenUrl changes', async () => {
     const { id, webhooks } = await make({ auth: OAUTH2 });
     const auth = { ...webhooks[0].auth, tokenUrl: 'https://login.example.com/other', scope: null };
