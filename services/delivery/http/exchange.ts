@@ -54,10 +54,7 @@ export interface EndpointResponse {
 
 export type SendResult = (
   | { ok: true; response: EndpointResponse }
-  /**
-   * `stoodStill`: this process stalled during the request or just before, so the result says nothing about the endpoint;
-   * `withheld`: the endpoint was probably not reached, and no attempt is spent
-   */
+  /** `stoodStill`: this process stalled, so the result says nothing of the endpoint; `withheld`: no attempt is spent */
   | { ok: false; error: UrlError; stoodStill?: boolean; withheld?: Refusal }
 ) & {
   durationMs: number;
