@@ -18,6 +18,7 @@ import { addLogin } from './commands/login';
 import { addMcp } from './commands/mcp';
 import { addNotices } from './commands/notices';
 import { addRecordFormat } from './commands/record-format';
+import { addRecall } from './commands/recall';
 import { addReplay } from './commands/replay';
 import { addSend } from './commands/send';
 import { addSources } from './commands/sources';
@@ -62,7 +63,7 @@ export function createProgram(cli: Cli): Command {
     .addHelpText('after', MORE);
   const add = [
     ...[addListen, addTail, addSend, addVerify],
-    ...[addEvents, addDeliveries, addReplay, addSources, addDestinations],
+    ...[addEvents, addDeliveries, addRecall, addReplay, addSources, addDestinations],
     ...[addAudiences, addTraits],
     ...[addAlerts, addNotices, addTokens, addDeletions, addAudit, addRecordFormat],
     ...[addDoctor, addExport, addImport, addLogin, addMcp, addCompletion],

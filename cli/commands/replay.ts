@@ -13,10 +13,12 @@ import { sinceField, statusField, untilField } from './deliveries';
 
 const POLL_MS = 500;
 
-interface FollowOption {
+export interface FollowOption {
   follow?: boolean;
 }
-const FOLLOW: CommandOption = ['--follow', 'wait until it ends; exit code 1 unless it completes'];
+export const FOLLOW: CommandOption = ['--follow', 'wait until it ends; exit code 1 unless it completes'];
+
+const ONLY: CommandOption = ['--webhook <id...>', 'only to these webhooks of the destination'];
 
 const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
   render: flagField(
@@ -38,17 +40,19 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   ),
   ...RENDER,
   includeDelivered: flagField('--include-delivered', 'include delivered ones', true),
+  onlyFailedUrls: flagField('--only-failed-urls', 'each only to the URLs whose last try failed', true),
   preview: flagField('--preview', 'wait for the count; send nothing', true),
   maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
 };
 
 export function addReplay(program: Group): void {
   const replay = program.group('replay', 'Replay one delivery, or all deliveries in a scope as a job');
-  replay.leaf(
+  replay.leaf<{ webhook?: string[] }>(
     'one <delivery>',
-    { summary: 'Replay one delivery', options: optionsOf(RENDER) },
+    { summary: 'Replay one delivery', options: [...optionsOf(RENDER), ONLY] },
     async (session, options, id = '') => {
-      const body = await readFields(session, options, RENDER);
+      const { webhook: webhooks } = options;
+      const body = { ...(await readFields(session, options, RENDER)), ...(webhooks && { webhooks }) };
       const { data } = await session.api().call('POST /deliveries/{id}/replay', { id, body });
       session.print.thing(data, [
         ['delivery', data.id],
@@ -103,7 +107,11 @@ const COLUMNS: Column<Replay>[] = [
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
 ];
 
-function showOrFollow(session: Session, replay: Replay, { follow: wait = false }: FollowOption): Promise<number> {
+export function showOrFollow(
+  session: Session,
+  replay: Replay,
+  { follow: wait = false }: FollowOption,
+): Promise<number> {
   if (wait) return follow(session, replay.id);
   show(session, replay);
   return Promise.resolve(0);
@@ -136,7 +144,9 @@ function show({ print }: Session, replay: Replay): void {
     ['status', statusOf(replay)],
     ['destination', replay.destination],
     ['matched', replay.matched],
-    ['sent', replay.preview ? 'none: it only counts' : replay.sent],
+    [replay.action === 'cancel' ? 'cancelled' : 'sent', replay.preview ? 'none: it only counts' : replay.sent],
+    ['delivered', replay.delivered ?? undefined],
+    ['failed again', replay.failedAgain ?? undefined],
     ['error', replay.error ?? undefined],
   ]);
 }

@@ -10,6 +10,7 @@ import {
   PROFILE_QUERIES,
   PROFILE_STATUS,
   PROFILES,
+  RECALLS,
   REJECTED,
   TIER_PREFIX,
   WEBHOOKS,
@@ -30,6 +31,7 @@ const TOPICS = [
   LIMITED,
   WEBHOOKS,
   DUE,
+  RECALLS,
   TIER_PREFIX,
   DEAD,
   ATTEMPTS,
@@ -44,8 +46,8 @@ const TOPICS = [
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED, LIMITED] },
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED, DEAD, ATTEMPTS] },
-  delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS] },
-  retry: { reads: [TIER_PREFIX], writes: [DUE] },
+  delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS, RECALLS] },
+  retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, ATTEMPTS, RECALLS] },
   // Its output goes to `messages`, like any other message.
   audiences: {
     reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
@@ -55,7 +57,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   // to `messages`, and uploaded members to `profiles.events`.
   control: {
     reads: TOPICS,
-    writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, DEAD, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES],
+    writes: [CONFIG, MESSAGES, WEBHOOKS, DUE, RECALLS, DEAD, ATTEMPTS, PROFILE_EVENTS, PROFILE_QUERIES],
   },
 };
 

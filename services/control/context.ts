@@ -28,7 +28,7 @@ export interface ControlContext {
   limited: Pick<LimitedCalls, 'count' | 'bySource'>;
   uses: Pick<TokenUses, 'all'>;
   formats: Pick<RecordFormatSwitch, 'view' | 'set'>;
-  replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
+  replays: Pick<Replays, 'start' | 'startRecall' | 'get' | 'cancel' | 'resume'>;
   /** status of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
   /** previews, evaluated by the audiences service */

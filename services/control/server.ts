@@ -85,7 +85,7 @@ export async function startControl(
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
   const jobs = { kafka, producer, history, config, windowMs, now, log };
-  const replays = new Replays({ ...jobs, steadyMs: () => performance.now() });
+  const replays = new Replays({ ...jobs, encryptor, steadyMs: () => performance.now() });
   replays.watch();
   const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles: backend.fullProfiles });
   alerts.start();

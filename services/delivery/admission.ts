@@ -58,8 +58,24 @@ export function isOwedOneTry(delivery: Delivery, nowMs: number): boolean {
   return delivery.attempt === 0 && nowMs > delivery.expiresAt && !isEndpointWait(delivery.reason);
 }
 
+/** Returns whether a user sent it now. */
+export function isRequested({ recalled }: Delivery): boolean {
+  return recalled === 'retry' || recalled === 'retry_all';
+}
+
+/**
+ * Removes what its last wait planned for a delivery that a user sends before: the attempt is one of the same plan, and
+ * the last one only if the window has no room for another.
+ */
+export function withoutPlan(delivery: Delivery, nowMs: number): void {
+  if (!isRequested(delivery)) return;
+  delete delivery.notBefore;
+  if (nowMs <= delivery.expiresAt) delete delivery.final;
+}
+
 /** @param delivery with `final` set if `isOwedOneTry` returned true when it was read */
 export function admit(delivery: Delivery, lookup: Lookup, settings: Timing): Admission {
+  if (delivery.recalled === 'cancel') return { kind: 'cancelled', reason: 'cancelled_by_user' };
   if (lookup.kind === 'deleted') return { kind: 'cancelled', reason: 'destination_deleted' };
   if (lookup.kind === 'unreadable') return hold(delivery, 'destination_unreadable', settings);
   if (lookup.kind === 'sealed') return hold(delivery, 'secrets_unreadable', settings);
@@ -107,6 +123,7 @@ export function readmit(admitted: Admitted, delivery: Delivery, lookup: Lookup, 
  * delivery was made with a later version of its destination.
  */
 export function needsCurrentConfig(delivery: Delivery, lookup: Lookup, { kind }: Pick<Admission, 'kind'>): boolean {
+  if (delivery.recalled === 'cancel') return false;
   if (kind === 'cancelled' || kind === 'dead') return true;
   return 'version' in lookup && lookup.version < (delivery.destinationVersion ?? 0);
 }

@@ -1,5 +1,5 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
+import { type Admitted, divert, isRequested, type NotTried, planned, readmit, type Timing } from './admission';
 import { type AttemptContext, type OpenDelivery } from './attempt-context';
 import { fitsInBatch } from '../../shared/model/batch';
 import { type MemberOwner } from './batches/batch-request';
@@ -129,7 +129,8 @@ export class Attempt implements MemberOwner {
 
   #offer(endpoint: Endpoint): void {
     const credentials = endpoint.auth?.credentials;
-    const held = credentials && !this.inHand.delivery.test && this.context.sender.held?.(credentials);
+    const { delivery } = this.inHand;
+    const held = credentials && !delivery.test && this.context.sender.held?.(credentials, isRequested(delivery));
     if (held) {
       this.#pending++;
       this.leftOut(held, endpoint);
@@ -137,7 +138,7 @@ export class Attempt implements MemberOwner {
     }
     const { batches, lanes } = this.context;
     const request =
-      endpoint.batch && fitsInBatch(this.inHand.delivery.contentType)
+      endpoint.batch && fitsInBatch(delivery.contentType)
         ? batches.member(this, endpoint)
         : new UrlRequest(this.context, this, endpoint, lanes.of(endpoint));
     this.#requests.push(request);

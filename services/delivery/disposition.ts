@@ -12,7 +12,7 @@ import { type DeadReason, type RetryReason } from '../../shared/model/reasons';
 import { mergeClassifications } from '../../shared/model/classify-response';
 import { type Wait } from '../../shared/model/schedule';
 import { isoTime } from '../../shared/model/time';
-import { nextTry, type NotTried, type Timing } from './admission';
+import { isRequested, nextTry, type NotTried, type Timing } from './admission';
 import { ATTEMPTS, DEAD, tierTopic } from '../../shared/kafka/topics';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
 
@@ -127,18 +127,19 @@ function retryRecords(inHand: DeliveryInHand, disposition: Ended<'retried'>, now
   ];
 }
 
-/** Writes an event only if the reason is new, since a long wait has many hops. */
+/** Writes an event only if the reason is new, since a long wait has many hops, or if a user had sent the delivery. */
 function divertRecords(inHand: DeliveryInHand, disposition: Ended<'diverted'>, nowMs: number): OutRecord[] {
   const { delivery } = inHand;
   const { reason, wait, urls } = disposition;
-  const waiting: Delivery = { ...delivery, hop: delivery.hop + 1, reason };
+  const { recalled, ...rest } = delivery;
+  const waiting: Delivery = { ...rest, hop: delivery.hop + 1, reason };
   if (reason === 'retry_after' || reason === 'backoff') {
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
   if (wait.final) waiting.final = true;
   const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
-  if (delivery.reason !== reason) {
+  if (delivery.reason !== reason || isRequested(delivery)) {
     const [n, nextAttemptAt] = [attemptsMade(delivery), isoTime(wait.nextAttemptAt)];
     records.push(eventRecord({ ...about(inHand, nowMs), kind: 'waiting', n, reason, nextAttemptAt, urls }));
   }
@@ -194,7 +195,7 @@ function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): De
 
 /** Removes the details of an earlier wait, which do not apply to the next one. */
 function withoutWait(delivery: Delivery): Delivery {
-  const { notBefore, final, reason, ...rest } = delivery;
+  const { notBefore, final, reason, recalled, ...rest } = delivery;
   return rest;
 }
 

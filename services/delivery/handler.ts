@@ -8,11 +8,12 @@ import { type BatchProducer, type OpenRecord, type OutRecord, type DispatchResul
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { type Log } from '../../shared/telemetry/log';
-import { admit, handOver, isOwedOneTry, needsCurrentConfig } from './admission';
+import { admit, handOver, isOwedOneTry, needsCurrentConfig, withoutPlan } from './admission';
 import { AttemptLog } from './attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
 import { recordsOf, unreadableRecord, type Disposition } from './disposition';
+import { showsRecovery } from './recoveries';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
 
@@ -39,6 +40,8 @@ export interface DelivererOptions extends AttemptOptions {
   log: Log;
   /** called when there is room again after `busy` */
   onRoom: () => void;
+  /** called when a delivery that was parked for an open circuit is delivered */
+  onRecovered?: (destinationId: string) => void;
   onFatal(error: unknown): void;
 }
 
@@ -150,6 +153,7 @@ export class Deliverer {
       record.done();
       return;
     }
+    if (delivery.recalled !== undefined) withoutPlan(delivery, nowMs);
     if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory for seconds.
     const body = Buffer.from(record.value ?? '');
@@ -194,6 +198,7 @@ export class Deliverer {
 
   #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
     concluded(this.#attemptLog, inHand, disposition, nowMs);
+    if (showsRecovery(inHand, disposition)) this.options.onRecovered?.(inHand.delivery.destinationId);
     if (this.options.config.recordFormat() >= ROWS_FORMAT && isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
     } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));

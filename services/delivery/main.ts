@@ -3,6 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
+import { RECALLS_FORMAT } from '../../shared/model/recall';
 import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
@@ -23,7 +24,8 @@ import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations } from './destinations';
-import { StallClock } from './clock';
+import { Recoveries } from './recoveries';
+import { StallClock, systemClock } from './clock';
 import { circuitTurned } from './telemetry';
 
 /** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
@@ -62,29 +64,23 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
   onStop(() => mail?.close());
   const authorizing = new AuthorizingSender(sender, log);
+  const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
+  const known = () => config.recordFormat() >= RECALLS_FORMAT;
+  const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
+  const destinations = new Destinations(config, encryptor, log, proxies);
   const lanes = new LaneRegistry({
-    lane: laneOptions(tiersMs),
-    pool: SOCKETS,
-    keepMs: keepLaneMs(tiersMs),
-    clock,
+    ...{ lane: laneOptions(tiersMs), pool: SOCKETS, keepMs: keepLaneMs(tiersMs), clock },
     // A process may use the part of a rate that corresponds to its part of the destination's shards.
     rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
-    onCircuit: (turn) => tellOfCircuit(turn, producer, log),
+    onCircuit: (turn) => tellOfCircuit(turn, { producer, recoveries, log }),
   });
   onStop(() => lanes.stop());
   const deliverer = new Deliverer({
-    config,
-    destinations: new Destinations(config, encryptor, log, proxies),
-    lanes,
+    ...{ config, destinations, lanes, producer, divertProducer, tiersMs, windowMs, log, onFatal },
     sender: mail ? withMail(authorizing, mail) : authorizing,
-    producer,
-    divertProducer,
-    tiersMs,
-    windowMs,
     limits: LIMITS,
-    log,
     onRoom: () => consumption?.resume(),
-    onFatal,
+    onRecovered: (id) => recoveries.arrived(id, destinations.lookup(id)),
   });
   observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
@@ -143,7 +139,14 @@ function openSender(settings: Settings, clock: StallClock, told: Parameters<type
   });
 }
 
-function tellOfCircuit(turn: CircuitTransition, producer: BatchProducer, log: Log): void {
+interface CircuitParts {
+  producer: BatchProducer;
+  recoveries: Recoveries;
+  log: Log;
+}
+
+function tellOfCircuit(turn: CircuitTransition, { producer, recoveries, log }: CircuitParts): void {
+  recoveries.turned(turn);
   circuitTurned(log, turn);
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }

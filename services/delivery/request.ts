@@ -46,10 +46,16 @@ export interface RequestContext {
   sender: {
     send(request: SendRequest, done: (result: SendResult) => void): void;
     /** Returns why a request with these credentials would not be sent now. */
-    held?(credentials: ClientCredentials): Refusal | undefined;
+    held?(credentials: ClientCredentials, insists?: boolean): Refusal | undefined;
   };
   lanes: { now(): number };
   time: Pick<Clock, 'wallMs'>;
+}
+
+/** Returns how a delivery asks an endpoint that is away: a user sends it now, or all that wait. */
+export function insistenceOf({ recalled }: Delivery): Job['insists'] {
+  if (recalled === 'retry') return 'always';
+  return recalled === 'retry_all' ? 'sometimes' : undefined;
 }
 
 /** One request of an attempt, from its offer to the lane of its URL until its end. It is the job of that lane. */
@@ -64,6 +70,7 @@ export class UrlRequest implements Job {
   readonly bytes: number;
   readonly due: boolean;
   readonly urgent: boolean;
+  readonly insists: Job['insists'];
   /** true while the lane is asked: a job that it starts right away was admitted just now */
   #isOffered = false;
 
@@ -78,6 +85,7 @@ export class UrlRequest implements Job {
     this.bytes = body.length;
     this.due = record.topic === DUE;
     this.urgent = delivery.test === true;
+    this.insists = insistenceOf(delivery);
   }
 
   /** Offers the request to its lane, which starts, queues or refuses it. */

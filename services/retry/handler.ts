@@ -10,6 +10,7 @@ import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { Backpressure } from '../../shared/service/load-limits';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
+import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';
 import { watchReturn } from './telemetry';
 
@@ -56,6 +57,8 @@ export class Requeuer {
       onRoom: () => void;
       /** default: due records return without a delay */
       pace?: Pick<ReturnPace, 'waitMs'>;
+      /** deliveries that leave early */
+      recalls: Pick<Recalls, 'check' | 'positions'>;
     },
   ) {
     this.#room = new Backpressure(() => options.producer.pendingBytes / MAX_PENDING_BYTES, options.onRoom);
@@ -67,17 +70,26 @@ export class Requeuer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { producer, now, pace } = this.options;
+    const { now, recalls, pace } = this.options;
+    recalls.positions.reached(record, record.offset);
     const due = whenDue(record.timestampMs, tierDelayMs(record.topic) ?? 0, now());
     if (due !== 'now') return due;
     if (!this.#room.accepts()) return 'busy';
-    const waitMs = pace?.waitMs(record, now()) ?? 0;
+    const checked = recalls.check(record);
+    if (typeof checked === 'object') return checked;
+    const waitMs = checked === 'return' ? (pace?.waitMs(record, now()) ?? 0) : 0;
     if (waitMs > 0) return { againInMs: waitMs };
-    if (this.#steps.isDuplicateStep(record, now())) {
+    recalls.positions.reached(record, record.offset + 1);
+    if (checked === 'drop') record.done();
+    else if (this.#steps.isDuplicateStep(record, now())) {
       this.#duplicatesDropped++;
       record.done();
-      return 'accepted';
-    }
+    } else this.#return(record);
+    return 'accepted';
+  }
+
+  #return(record: OpenRecord): void {
+    const { producer, now } = this.options;
     const value = Buffer.from(record.value ?? '');
     const headers = record.headers as Record<string, string>;
     const returned = watchReturn(record, now());
@@ -90,7 +102,6 @@ export class Requeuer {
       // The stopping producer refuses, or Kafka refuses the record permanently (the producer logs it): it stays in its tier.
       () => undefined,
     );
-    return 'accepted';
   }
 }
 

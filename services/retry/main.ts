@@ -1,9 +1,11 @@
 import { ConsumerHealth } from '../../shared/service/health';
 import { brokerClock } from '../../shared/kafka/broker-clock';
-import { type Consumption } from '../../shared/kafka/port';
-import { tierDelayMs } from '../../shared/kafka/topics';
-import { runService } from '../../shared/service/run';
+import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
+import { RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
+import { sleep } from '../../shared/service/async';
+import { runService, type ServiceContext } from '../../shared/service/run';
 import { Requeuer, TierReader } from './handler';
+import { Recalls } from './recalls';
 import { ReturnPace } from './return-pace';
 import { watchTiers } from './telemetry';
 
@@ -20,8 +22,15 @@ const GATHER_MS = 50;
  */
 const MOST_FETCH_WAIT_MS = 150;
 const LEAST_FETCH_WAIT_MS = 100;
+/** Longer than an election of leaders takes. The service then ends, and its supervisor starts it again. */
+const RECALLS_WITHIN_MS = 60_000;
 
-runService('retry', async ({ log, onFatal, connect, onStop }) => {
+type Parts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal' | 'onStop'> & {
+  kafka: Kafka;
+  tiers: () => readonly string[];
+};
+
+runService('retry', async ({ settings, log, onFatal, connect, onStop }) => {
   let consumption: Consumption | undefined = undefined;
   const kafka = await connect(new ConsumerHealth(() => consumption));
   const producer = await kafka.producer({
@@ -31,16 +40,20 @@ runService('retry', async ({ log, onFatal, connect, onStop }) => {
     lingerMs: GATHER_MS,
   });
   onStop(() => producer.close(1_000));
+  let read: string[] = [];
+  const recalls = await openRecalls({ kafka, log, onFatal, onStop, settings, tiers: () => read });
   const returner = new Requeuer({
-    ...{ producer, now: () => brokerClock.now(), onRoom: () => consumption?.resume() },
+    ...{ producer, recalls, now: () => brokerClock.now(), onRoom: () => consumption?.resume() },
     pace: new ReturnPace(kafka),
   });
   const tiers = new TierReader({
     ...{ kafka, log },
     consume: (topics) => {
       watchTiers(topics);
+      read = topics;
       return kafka.consume({
         ...{ group: 'retry', topics, onRecord: returner.onRecord.bind(returner), onFatal },
+        rebalanceListener: recalls.positions,
         ...{ maxBytesPerPartition: FETCH_BYTES, fetchWaitMs: fetchWaitMs(topics) },
       });
     },
@@ -48,7 +61,34 @@ runService('retry', async ({ log, onFatal, connect, onStop }) => {
   });
   await tiers.start();
   onStop((deadlineMs) => tiers.stop(deadlineMs - 2_000));
+  // First, so that no copy is under way when the partitions are given up.
+  onStop(() => recalls.stop());
 });
+
+/** Reads `webhooks.recalls` to its end, and follows it. */
+async function openRecalls(parts: Parts): Promise<Recalls> {
+  const { kafka, log, onFatal, onStop, settings, tiers } = parts;
+  // Without a linger: a user waits for the copies.
+  const producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry', divert: true });
+  onStop(() => producer.close(1_000));
+  let tail: Tail | undefined = undefined;
+  const steadyMs = () => performance.now();
+  const recalls = new Recalls({
+    ...{ kafka, producer, tiers, steadyMs, sleep, log },
+    now: () => brokerClock.now(),
+    completeAt: () => tail?.completeAt ?? -Infinity,
+    keepMs: recallsKeptMs(settings.WAYPOST_RETRY_WINDOW),
+  });
+  const opened = (tail = await kafka.tail({
+    ...{ name: 'recalls', topic: RECALLS, from: 'beginning', onFatal },
+    onRecord: (record) => recalls.onRecall(record),
+    onComplete: () => recalls.look(),
+  }));
+  onStop(() => opened.stop());
+  await opened.caughtUp(RECALLS_WITHIN_MS);
+  recalls.start();
+  return recalls;
+}
 
 function fetchWaitMs(tiers: string[]): number {
   const shortest = Math.min(...tiers.map((topic) => tierDelayMs(topic) ?? Infinity));

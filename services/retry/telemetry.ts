@@ -1,3 +1,4 @@
+import { RECALL_ACTIONS, type RecallAction } from '../../shared/model/recall';
 import { formatDuration } from '../../shared/model/time';
 import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
@@ -23,6 +24,29 @@ const lateness = metrics.histogram(
   },
   LATENESS_BOUNDS,
 );
+
+const recalled = metrics.counter({
+  name: 'waypost.retries.recalled',
+  help: 'Deliveries that left their tier before they were due.',
+  labels: { action: RECALL_ACTIONS.map((action) => `\`${action}\``).join(', ') },
+});
+const dropped = metrics
+  .counter({
+    name: 'waypost.retries.dropped',
+    help: 'Records that fell due after their delivery had left the tier early. Retry dropped them.',
+  })
+  .of({});
+for (const action of RECALL_ACTIONS) recalled.of({ action });
+
+/** Counts copies that Kafka has acknowledged. */
+export function countRecalled(action: RecallAction, count: number): void {
+  recalled.of({ action }).value += count;
+}
+
+/** Counts a due record that had left early. */
+export function countDropped(): void {
+  dropped.value++;
+}
 
 interface Tier {
   name: string;

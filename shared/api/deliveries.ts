@@ -157,7 +157,14 @@ export const render = z.enum(['as_sent', 'again']).default('as_sent').meta({
   description:
     'again: render the body again from the message, at most 7 days old, by the present settings of the destination. What was never rendered always is',
 });
-export const replayOneBody = z.strictObject({ render });
+export const replayOneBody = z.strictObject({
+  render,
+  webhooks: z
+    .array(text)
+    .min(1)
+    .optional()
+    .meta({ description: 'Ids of the webhooks that get it again. Default: all of the destination' }),
+});
 
 export const DELIVERY_RESPONSES = {
   Deliveries: list(delivery).extend({
@@ -179,6 +186,12 @@ export const DELIVERY_RESPONSES = {
     }),
     body: z.unknown().meta({ description: 'The JSON body of the POST; null if Kafka no longer has it' }),
   }),
+  RecalledDelivery: z.strictObject({
+    id: z.string(),
+    action: z.enum(['retry', 'cancel']),
+    status: z.enum(DELIVERY_STATUSES).meta({ description: 'At the time of the request' }),
+    reason: z.string().nullable(),
+  }),
   ReplayedDelivery: z.strictObject({ id: z.string(), replay: z.int(), status: z.literal('waiting') }),
 };
 
@@ -194,8 +207,18 @@ export const DELIVERY_OPERATIONS = {
   },
   'POST /deliveries/{id}/replay': {
     act: { kind: 'delivery', action: 'replayed' },
-    summary: 'Replay a delivery',
+    summary: 'Replay a delivery, to all its URLs or to some',
     body: replayOneBody,
     ok: [202, 'ReplayedDelivery'],
+  },
+  'POST /deliveries/{id}/retry': {
+    act: { kind: 'delivery', action: 'retried' },
+    summary: 'Send a waiting delivery now, as the next attempt of its plan',
+    ok: [202, 'RecalledDelivery'],
+  },
+  'POST /deliveries/{id}/cancel': {
+    act: { kind: 'delivery', action: 'cancelled' },
+    summary: 'Cancel a waiting delivery',
+    ok: [202, 'RecalledDelivery'],
   },
 } as const satisfies OperationsOf<'deliveries'>;

@@ -131,6 +131,12 @@ const integration = z.strictObject({
   settings: z.looseObject({}).meta({ description: 'JSON Schema' }),
 });
 
+export const retryAllBody = z.strictObject({
+  maxPerSecond: z.number().min(0.1).max(10_000).optional().meta({
+    description: 'Default: a slow start, and then as fast as the endpoint responds',
+  }),
+});
+
 export const DESTINATION_RESPONSES = {
   Destination: destination,
   Destinations: list(destination),
@@ -191,6 +197,19 @@ export const DESTINATION_OPERATIONS = {
     summary: 'Render the request of a destination for an event or a message, and send nothing',
     ok: [200, 'RenderedRequest'],
     body: previewBody,
+  },
+  'POST /destinations/{id}/retry': {
+    act: { kind: 'destination', action: 'retried' },
+    summary: 'Send all deliveries that wait at a destination now, as a job',
+    ok: [202, 'Replay'],
+    location: '/replays/{id}',
+    body: retryAllBody,
+  },
+  'POST /destinations/{id}/cancel': {
+    act: { kind: 'destination', action: 'cancelled' },
+    summary: 'Cancel all deliveries that wait at a destination, as a job',
+    ok: [202, 'Replay'],
+    location: '/replays/{id}',
   },
   'GET /destinations/{id}/filter': {
     summary: 'Evaluate the filter of a destination on recent events',

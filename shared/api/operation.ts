@@ -25,6 +25,7 @@ export const ACTIONS = [
   'cancelled',
   'resumed',
   'replayed',
+  'retried',
   'tested',
   'acknowledged',
 ] as const;

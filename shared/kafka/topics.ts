@@ -32,6 +32,8 @@ export const REJECTED = 'messages.rejected';
 export const LIMITED = 'messages.limited';
 export const WEBHOOKS = 'webhooks';
 export const DUE = 'webhooks.due';
+/** Requests to take deliveries out of their tiers early, and notes of what was taken (`shared/model/recall.ts`). */
+export const RECALLS = 'webhooks.recalls';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
@@ -65,6 +67,11 @@ export function tierDelayMs(topic: string): number | undefined {
   return topic.startsWith(TIER_PREFIX) ? parseDuration(topic.slice(TIER_PREFIX.length)) : undefined;
 }
 
+/** Returns the retention of `webhooks.recalls`, ms: its notes must outlast every record of a tier that they concern. */
+export function recallsKeptMs(windowMs: number): number {
+  return windowMs + 2 * DAY_MS;
+}
+
 /**
  * Returns all topics of a system. Tier topics keep the window or, if it is longer, their delay, and a day, so that an
  * outage of a day loses no delivery. The longer window of a destination changes nothing here: its deliveries are in a
@@ -87,6 +94,7 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
       ...keep(tierTopic(delay), 0),
       retentionMs: Math.max(options.windowMs, delay) + DAY_MS,
     })),
+    { ...keep(RECALLS, 0), partitions: 'one', retentionMs: recallsKeptMs(options.windowMs) },
     keep(DEAD, 30),
     keep(ATTEMPTS, 7),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },

@@ -49,6 +49,8 @@ export interface Delivery {
   test?: boolean;
   /** reason of its last wait (`WaitReason`) or of its end (`DeadReason`); another version may have written others */
   reason?: string;
+  /** why its record left a tier early (`RecallAction`); its next record does not have it */
+  recalled?: string;
   /** the last failure, one short line without secrets */
   error?: string;
   traceparent: string;
@@ -134,6 +136,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.final) headers.final = '1';
   if (d.test) headers.test = '1';
   if (d.reason !== undefined) headers.reason = d.reason;
+  if (d.recalled !== undefined) headers.recalled = d.recalled;
   if (d.error !== undefined) headers.error = d.error;
   if (d.span !== undefined) headers.span = d.span;
   return headers;
@@ -208,7 +211,7 @@ const LATEST_MS = 8.64e15;
 
 /** Adds the fields that were left out at their default. */
 function addOptional(delivery: Delivery, headers: RawHeaders): void {
-  const { event, user, anonymous, reason, error, span } = headers;
+  const { event, user, anonymous, reason, recalled, error, span } = headers;
   if (event !== undefined) delivery.event = event;
   if (user !== undefined) delivery.userId = user;
   if (headers['destination-version']) delivery.destinationVersion = Number(headers['destination-version']);
@@ -218,6 +221,7 @@ function addOptional(delivery: Delivery, headers: RawHeaders): void {
   if (headers.final) delivery.final = true;
   if (headers.test) delivery.test = true;
   if (reason !== undefined) delivery.reason = reason;
+  if (recalled !== undefined) delivery.recalled = recalled;
   if (error !== undefined) delivery.error = error;
   if (span !== undefined) delivery.span = span;
 }

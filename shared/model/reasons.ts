@@ -1,7 +1,7 @@
 /**
  * The statuses of a delivery, and the reasons why it waits or has ended, as written to the headers of deliveries and to
  * their events. Each reason has a row in docs/operations/failures.md and a label in the console, and each but `replayed`
- * a metric series. The console and the command line import this file, so it imports no schema.
+ * and `retry_requested` a metric series. The console and the command line import this file, so it imports no schema.
  */
 
 /**
@@ -13,7 +13,7 @@
  * | `delivered`        | a URL accepted it                                                                            |
  * | `partly_delivered` | a URL accepted it, but another rejected or failed it, or was not called; follows `delivered` |
  * | `dead`             | given up                                                                                     |
- * | `cancelled`        | ended because its destination was deleted or switched off                                    |
+ * | `cancelled`        | ended by a user, or because its destination was deleted or switched off                      |
  */
 export const DELIVERY_STATUSES = [
   'waiting',
@@ -55,6 +55,8 @@ export function testWord(result: 'delivered' | 'retry' | 'rejected' | 'dead' | '
 
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
+/** The reason of a `waiting` event by retry: a user sends the delivery now, and it is on its way to delivery. */
+export const RETRY_REQUESTED = 'retry_requested';
 
 /** The router cannot render the request, and there is no body (shared/render). */
 export const RENDER_FAILED = 'render_failed';
@@ -77,7 +79,7 @@ export const DIVERT_REASONS = [
   'destination_unreadable',
 ] as const;
 /** Waits without an attempt that hold nothing back: the delivery returns to the flow, or its delay continues. */
-const PASSING_WAITS: readonly string[] = ['backoff', 'handed_over', REPLAYED];
+const PASSING_WAITS: readonly string[] = ['backoff', 'handed_over', REPLAYED, RETRY_REQUESTED];
 
 /**
  * Returns the status of a delivery that waits without an attempt.
@@ -89,13 +91,13 @@ export function waitStatus(reason: string, made: number): DeliveryStatus {
 }
 
 /** `backoff` and `retry_after` are in it twice. */
-export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED] as const;
+export const WAIT_REASONS = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED, RETRY_REQUESTED] as const;
 /**
  * Apart from the waits caused by the endpoint, no name is also a wait's: the reason alone would not say which it is.
  * `unreadable` is only in the headers of a dead letter: its delivery is unknown, so it has no event.
  */
 export const DEAD_REASONS = ['rejected', 'window_closed', ...ENDPOINT_WAITS, 'unreadable', RENDER_FAILED] as const;
-export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted'] as const;
+export const CANCEL_REASONS = ['destination_disabled', 'destination_deleted', 'cancelled_by_user'] as const;
 
 export type EndpointWait = (typeof ENDPOINT_WAITS)[number];
 export type RetryReason = (typeof RETRY_REASONS)[number];

@@ -16,6 +16,7 @@ import { type BatchProducer, type Consumption, type Kafka } from '../../shared/k
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { encodeDelivery } from '../../shared/model/delivery';
+import { READS_FORMAT } from '../../shared/model/record-format';
 import { type Destination } from '../../shared/model/config';
 import { loadSettings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
@@ -85,7 +86,13 @@ describe('an existing system', () => {
     await eventually(async () => {
       const { members, missing } = await formats.view();
       expect(members.map(({ group, reads }) => `${group} ${String(reads)}`).sort()).toEqual([
-        ...['control-history-1 2', 'delivery 2', 'retry 2', 'router 1', 'router 2'],
+        ...[
+          `control-history-1 ${READS_FORMAT}`,
+          `delivery ${READS_FORMAT}`,
+          `retry ${READS_FORMAT}`,
+          'router 1',
+          `router ${READS_FORMAT}`,
+        ],
       ]);
       expect(missing).toEqual([]);
     });
@@ -96,11 +103,11 @@ describe('an existing system', () => {
     await older.leave();
     await eventually(async () => {
       const { members, settling } = await formats.view();
-      expect([members.every(({ reads }) => reads === 2), settling]).toEqual([true, []]);
+      expect([members.every(({ reads }) => reads === READS_FORMAT), settling]).toEqual([true, []]);
     });
     await pass(HOLD_MS);
-    await eventually(() => expect(writes()).toBe(2));
-    expect(await attemptsAfter('dlv_on', 2)).toEqual({ id: 'dlv_on', key: null, format: '2' });
+    await eventually(() => expect(writes()).toBe(READS_FORMAT));
+    expect(await attemptsAfter('dlv_on', READS_FORMAT)).toEqual({ id: 'dlv_on', key: null, format: '2' });
 
     const by = { id: 'admin', name: 'admin', role: 'admin' as const };
     await formats.set({ by, ifMatch: undefined }, false);
@@ -205,7 +212,9 @@ describe('a new system', () => {
   };
 
   it('writes the newest format from its beginning', async () => {
-    expect(await get('/record-format')).toMatchObject({ format: 2, newest: 2, automatic: true, version: 1 });
+    expect(await get('/record-format')).toMatchObject({
+      ...{ format: READS_FORMAT, newest: READS_FORMAT, automatic: true, version: 1 },
+    });
   });
 
   it('leaves attempts of a newer format, and what follows in their partition, to a newer control process', async () => {
@@ -216,7 +225,7 @@ describe('a new system', () => {
       value: JSON.stringify(anAttempt({ delivery, userId: 'kim', acceptedAt: now, at: now })),
     });
     await producer.send([
-      ...[attempt('a', 0), attempt('b', 0, { format: '3' }), attempt('c', 0)],
+      ...[attempt('a', 0), attempt('b', 0, { format: '9' }), attempt('c', 0)],
       ...[attempt('d', 1), attempt('e', 1)],
     ]);
     await producer.close(1_000);
@@ -226,7 +235,7 @@ describe('a new system', () => {
       const ready = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
       expect([ready.status, JSON.stringify(await ready.json())]).toEqual([
         200,
-        expect.stringMatching(/attempts holds a record \(partition 0, offset 1\) of format 3.*Upgrade/),
+        expect.stringMatching(/attempts holds a record \(partition 0, offset 1\) of format 9.*Upgrade/),
       ]);
     });
     const group = (await kafka.groupFormats()).find((each) => each.group.startsWith('control-history-'))?.group ?? '';

@@ -9,6 +9,7 @@ import { restore } from '../../services/audiences/profiles/restore';
 import { Forgotten } from '../../services/control/deletions/store';
 import { type History } from '../../services/control/history/history';
 import { Replays } from '../../services/control/replays/runner';
+import { createEncryptor } from '../../shared/config/encryption';
 import { openConfig } from '../../shared/config/reader';
 import { type ConfigView } from '../../shared/config/types';
 import { encodeDelivery } from '../../shared/model/delivery';
@@ -160,6 +161,7 @@ test.concurrent(
       producer,
       history,
       config,
+      encryptor: createEncryptor([Buffer.alloc(32)]),
       windowMs: 3_600_000,
       now: () => new Date(),
       steadyMs: () => performance.now(),

@@ -93,7 +93,7 @@ export async function controlUnderTest(
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, now, log });
   const replays = new Replays({
-    ...{ kafka, producer, history, config, windowMs: WINDOW_MS, now, log },
+    ...{ kafka, producer, history, config, encryptor, windowMs: WINDOW_MS, now, log },
     // A stopped process, whose clock stands, sends nothing.
     steadyMs: () => now().getTime(),
   });

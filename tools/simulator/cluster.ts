@@ -1,7 +1,9 @@
 import { Requeuer } from '../../services/retry/handler';
+import { Recalls } from '../../services/retry/recalls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { parkTiers } from '../../shared/model/schedule';
-import { ATTEMPTS, DEAD, DUE, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
+import { ATTEMPTS, DEAD, DUE, RECALLS, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
+import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
 import { SimulatedAppender } from './batch-producer';
 import { type Book } from './delivery-audit';
@@ -15,6 +17,9 @@ import { Reader } from './reader';
 
 /** Bodies have one size, 1 KB. */
 const BODY = Buffer.alloc(1_024, 'x');
+/** Records of one fetch, and the time until a waiting reader has them, ms. */
+const FETCHED = 1_000;
+const FETCHED_MS = 2;
 
 interface Around {
   agenda: Agenda;
@@ -28,6 +33,7 @@ export class Cluster {
   readonly #logs = new Map<string, PartitionLog>();
   readonly #wake = new Map<PartitionLog, (log: PartitionLog) => void>();
   readonly #partitions: ReadonlySet<number>;
+  #recalls: Recalls | undefined;
 
   /** @param partitions those of the simulated processes */
   constructor(
@@ -68,9 +74,10 @@ export class Cluster {
     figures.count('appends', records.length);
     figures.course('appends').add(agenda.now, records.length);
     for (const record of records) {
-      book.written(record, agenda.now);
+      if (record.topic !== RECALLS) book.written(record, agenda.now);
       const { topic, key } = record;
-      if (topic !== ATTEMPTS && topic !== DEAD) this.append(topic, this.partitionOf(key ?? ''), record);
+      if (topic === RECALLS) this.#recalled(record);
+      else if (topic !== ATTEMPTS && topic !== DEAD) this.append(topic, this.partitionOf(key ?? ''), record);
     }
   }
 
@@ -78,19 +85,58 @@ export class Cluster {
     const { agenda, book } = this.around;
     const time = new ProcessTime(agenda);
     const producer = new SimulatedAppender(time, agenda, (records) => this.store(records));
-    const returner = new Requeuer({ producer, now: () => time.wallMs(), onRoom: () => reader.resume() });
+    const recalls = (this.#recalls = this.#openRecalls(time, logs, producer));
+    const returner = new Requeuer({ producer, recalls, now: () => time.wallMs(), onRoom: () => reader.resume() });
     const reader: Reader = new Reader(time, logs, (record) => {
       const taken: { done?: () => void; early?: true } = {};
       const done = () => {
         if (taken.done) taken.done();
         else taken.early = true;
       };
+      const dropped = recalls.dropped;
       const verdict = returner.onRecord({ ...record, done });
-      if (verdict === 'accepted') taken.done = book.taken(record.headers.delivery ?? '');
+      if (verdict === 'accepted' && recalls.dropped === dropped) taken.done = book.taken(record.headers.delivery ?? '');
       if (taken.early) taken.done?.();
       return verdict;
     });
     for (const log of logs) this.#wake.set(log, (each) => reader.wake(each));
+  }
+
+  /** The copies of a recall count as taken from their tier when they are written. */
+  #openRecalls(time: ProcessTime, logs: readonly PartitionLog[], appender: SimulatedAppender): Recalls {
+    const { agenda, book } = this.around;
+    const read = (topic: string, partition: number) => this.#log(topic, partition);
+    const producer = appender.hearing((records) => {
+      for (const { topic, headers } of records) if (topic === DUE) book.taken(headers?.delivery ?? '');
+    });
+    const recalls = new Recalls({
+      kafka: {
+        read: ({ topic, partition, offset }) => {
+          const log = read(topic, partition);
+          const records = log.peek(offset, FETCHED);
+          const next = (records.at(-1)?.offset ?? offset - 1) + 1;
+          return Promise.resolve({ records, next, end: log.bounds.high, gone: offset < log.bounds.low });
+        },
+        ranges: (topic) =>
+          Promise.resolve([...this.#partitions].map((partition) => ({ partition, ...read(topic, partition).bounds }))),
+        committed: () => Promise.resolve([]),
+      },
+      ...{ producer, tiers: () => [...new Set(logs.map(({ topic }) => topic))] },
+      ...{ completeAt: () => Infinity, now: () => time.wallMs(), steadyMs: () => time.steadyMs() },
+      sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),
+      ...{ keepMs: Infinity, log: createLog('simulator', 'silent') },
+    });
+    recalls.positions.onAssigned(this.#partitions);
+    recalls.start();
+    return recalls;
+  }
+
+  /** A record of `webhooks.recalls` reaches the retry process. */
+  #recalled({ value }: OutRecord): void {
+    const record = { ...{ topic: RECALLS, partition: 0, offset: 0, key: null, headers: {} } };
+    const { agenda } = this.around;
+    const timestampMs = EPOCH_MS + agenda.now;
+    agenda.in(FETCHED_MS, () => this.#recalls?.onRecall({ ...record, value: Buffer.from(String(value)), timestampMs }));
   }
 
   #log(topic: string, partition: number): PartitionLog {

@@ -4,11 +4,13 @@ import { LaneRegistry, type CircuitTransition } from '../../services/delivery/la
 import { StallClock } from '../../services/delivery/clock';
 import { keepLaneMs } from '../../services/delivery/lanes/tuning';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
+import { Recoveries } from '../../services/delivery/recoveries';
 import { circuitRecord } from '../../services/delivery/side-events';
 import { type Lookup } from '../../services/delivery/destinations';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
-import { readEvents, ROWS_FORMAT } from '../../shared/model/attempt-rows';
+import { readEvents } from '../../shared/model/attempt-rows';
+import { READS_FORMAT } from '../../shared/model/record-format';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
 import { SimulatedAppender, type Store } from './batch-producer';
@@ -65,11 +67,13 @@ export class DeliveryProcess {
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
     const clock = new StallClock(time);
+    const recoveries = new Recoveries({ producer, known: () => true, owns: () => true, time });
     const lanes = (this.#lanes = new LaneRegistry({
       ...{ lane, pool, time, keepMs: keepLaneMs(tiersMs), clock, rateShare: () => 1 },
       onCircuit: (turn) => {
         this.crowd.circuit(turn.endpoint.origin, turn.state);
         around.onCircuit(turn);
+        recoveries.turned(turn);
         void producer.send([circuitRecord(turn, time.wallMs())]);
       },
     }));
@@ -80,13 +84,14 @@ export class DeliveryProcess {
     });
     this.#deliverer = new Deliverer({
       config: {
-        ...{ completeAt: Infinity, changes: 0, recordFormat: () => ROWS_FORMAT, hasten: () => undefined },
+        ...{ completeAt: Infinity, changes: 0, recordFormat: () => READS_FORMAT, hasten: () => undefined },
         onComplete: (listener) => time.every(CONFIG_EVERY_MS, listener),
       },
       ...{ destinations: { lookup: around.lookup }, lanes, sender, tiersMs, windowMs, time, limits: settings.limits },
       producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),
+      onRecovered: (id) => recoveries.arrived(id, around.lookup(id)),
       onFatal: (error) => {
         throw error;
       },

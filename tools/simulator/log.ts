@@ -32,6 +32,17 @@ export class PartitionLog {
     return this.#records.length - this.#head;
   }
 
+  /** Returns the offsets of the records that are still there. */
+  get bounds(): { low: number; high: number } {
+    return { low: this.#next - this.#records.length, high: this.#next };
+  }
+
+  /** Reads up to this many records from an offset on, without taking them. */
+  peek(from: number, most: number): OpenRecord[] {
+    const start = Math.max(0, from - this.bounds.low);
+    return this.#records.slice(start, start + most).map((stored) => this.#opened(stored));
+  }
+
   append({ key, headers }: Pick<OutRecord, 'key' | 'headers'>, timestampMs: number): void {
     this.#records.push({ key, headers: headers ?? {}, offset: this.#next++, timestampMs });
   }

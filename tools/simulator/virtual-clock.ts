@@ -3,7 +3,7 @@
 type Act = () => void;
 
 /** Promises resolved by an act settle before the next one: this many rounds exceed the longest chain of promises. */
-const SETTLE_ROUNDS = 3;
+const SETTLE_ROUNDS = 8;
 
 export class Agenda {
   #now = 0;

@@ -13,7 +13,7 @@ import { randomBytes } from 'node:crypto';
 
 /** `src_mb1x9k2f0a1b2c3d4e5f6a7b`: ids in order of creation (to the millisecond; the length is constant until 2059). */
 export function newId(
-  prefix: 'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst',
+  prefix: 'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst' | 'rcl',
   now: Date,
 ): string {
   return `${prefix}_${now.getTime().toString(36)}${randomBytes(8).toString('hex')}`;

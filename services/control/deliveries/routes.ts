@@ -1,5 +1,6 @@
-import { type Query } from '../../../shared/api/operations';
 import { replayOneBody } from '../../../shared/api/deliveries';
+import { type Query } from '../../../shared/api/operations';
+import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ControlContext } from '../context';
@@ -18,13 +19,16 @@ import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
 import { bodyJson, findMessageOf, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
+import { closedExcept, recallDelivery } from './recall';
 
 /** /api/v1/deliveries */
 export function deliveryHandlers(deps: ControlContext): HandlersOf<'deliveries'> {
   return {
     'GET /deliveries': ({ query }) => (query.q === undefined ? list(deps, query) : search(deps, query, query.q)),
     'GET /deliveries/{id}': ({ id, by }) => showDelivery(deps, id, seesSecrets(by)),
-    'POST /deliveries/{id}/replay': ({ id, body }) => replayDelivery(deps, id, parseBody(replayOneBody, body).render),
+    'POST /deliveries/{id}/replay': ({ id, body }) => replayDelivery(deps, id, body),
+    'POST /deliveries/{id}/retry': async ({ id }) => recallDelivery(deps, await find(deps, id), 'retry'),
+    'POST /deliveries/{id}/cancel': async ({ id }) => recallDelivery(deps, await find(deps, id), 'cancel'),
   };
 }
 
@@ -75,21 +79,22 @@ async function find({ history }: ControlContext, id: string): Promise<DeliveryRo
 }
 
 /** Replays one delivery, even if it was delivered, since it was requested by id. */
-async function replayDelivery(deps: ControlContext, id: string, render: 'as_sent' | 'again') {
-  const { config, producer, windowMs, now, log } = deps;
+async function replayDelivery(deps: ControlContext, id: string, body: Json | undefined) {
+  const { config, producer, now, log } = deps;
+  const { render, webhooks } = parseBody(replayOneBody, body);
   const row = await find(deps, id);
   if (isUnderWay(row.status)) {
     throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
   }
   requireOn(config, row.destination);
+  const closed = webhooks ? closedExcept(deps, row.destination, webhooks) : [];
   const nowMs = now().getTime();
   const candidate = await (render === 'again' || row.reason === RENDER_FAILED
     ? renderAgain(deps, row)
     : asSent(deps, row, nowMs));
   const replay = lastReplay(row) + 1;
-  await producer.send(
-    replayRecords(candidate, replay, { nowMs, windowMs: windowOf(config, row.destination, windowMs) }),
-  );
+  const windowMs = windowOf(config, row.destination, deps.windowMs);
+  await producer.send(replayRecords(candidate, replay, { nowMs, windowMs, closed }));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' as const };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destinationBody } from '../../../shared/api/destinations';
+import { destinationBody, retryAllBody } from '../../../shared/api/destinations';
 import { type Entry } from '../../../shared/config/types';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
@@ -16,6 +16,8 @@ import { createDestination, destinationView, type Making, patchDestination } fro
 import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
 import { showHealth } from './show-health';
+import { parseBody } from '../http/validate';
+import { jobView, requireRecalls, requireSendable } from '../replays/job';
 
 /** Events that a filter trial looks at. */
 const LOOKED_AT = 200;
@@ -67,8 +69,25 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       const { filter = 'true', sources } = entries.get('destination', own(call).id).data;
       return tryOnEvents(deps, { filter, sources, limit: LOOKED_AT });
     },
+    'POST /destinations/{id}/retry': (call) => recallAll(deps, own(call), 'retry'),
+    'POST /destinations/{id}/cancel': (call) => recallAll(deps, own(call), 'cancel'),
     'POST /destinations/{id}/test': (call) => deps.tests.send(entries.get('destination', own(call).id).data, call.body),
   };
+}
+
+/** Sends or cancels all that waits at a destination, as a job. */
+async function recallAll(
+  deps: ControlContext,
+  { id, body }: { id: string; body: Json | undefined },
+  action: 'retry' | 'cancel',
+) {
+  const { entries, config, replays, now } = deps;
+  const { data } = entries.get('destination', id);
+  requireRecalls(config);
+  if (action === 'retry') requireSendable(data);
+  const { maxPerSecond = null } = action === 'retry' ? parseBody(retryAllBody, body) : {};
+  const job = await replays.startRecall({ destination: id, action, maxPerSecond }, newId('rpl', now()));
+  return jobView(job, action === 'retry' ? { delivered: 0, failedAgain: 0 } : undefined);
 }
 
 /** Hides the destination of alerts, which is set at /alerts only. @throws Problem `not_found` */

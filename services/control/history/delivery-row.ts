@@ -2,6 +2,7 @@ import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
 import { cutEventName, type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
 import { hash } from 'node:crypto';
+import { isSentAgain, jobAfter, jobOfDelivered } from './sent-by-job';
 import { addTry, addWithheld, settledStatus, type Try } from './tries';
 
 /**
@@ -80,12 +81,18 @@ export interface DeliveryRow {
   tries: Try[];
   /** why it was given up without an attempt: the field of its request, and the cause; null: an attempt says it */
   deadError: string | null;
+  /** the job that sent it last, as in sent-by-job.ts */
+  job: string | null;
 }
 
 export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent): DeliveryRow {
   const row = before ?? firstRow(event);
   const tries = triesAfter(row.tries, event);
-  if (isDelivered(row.status)) return tries === row.tries ? row : { ...row, tries, status: settledStatus(tries) };
+  if (isDelivered(row.status)) {
+    const job = jobOfDelivered(row, event);
+    if (tries === row.tries) return job === row.job ? row : { ...row, job };
+    return { ...row, tries, status: settledStatus(tries), job };
+  }
   if (isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
   const status = statusOf(event, tries);
   const waits = isUnderWay(status);
@@ -103,6 +110,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     record: `${topic}/${String(partition)}/${String(offset)}`,
     tries,
     deadError: event.kind === 'dead' && event.error !== undefined ? storedText(event.error) : null,
+    job: jobAfter(row, event),
   };
 }
 
@@ -135,12 +143,15 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     record: '',
     tries: [],
     deadError: null,
+    job: null,
   };
 }
 
 function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
   // Written together with the replayed record, so it may be read after the first event of that record.
   if (event.kind === 'waiting' && event.reason === REPLAYED) return event.replay <= row.replay;
+  // After a crash, retry may write it a second time, after the attempt that it announces.
+  if (isSentAgain(event) && event.replay === row.replay && event.n < row.made) return true;
   return event.replay < row.replay || (event.replay === row.replay && event.hop < row.hop);
 }
 

@@ -201,4 +201,9 @@ export const STEPS: readonly (readonly string[])[] = [
     'alter table waypost.deliveries add column batches text[]',
     'update waypost.parts set indexed = false',
   ],
+  [
+    // The results of replays and retries are counted by it. Existing partitions get its index in the next retention run.
+    'alter table waypost.deliveries add column job text',
+    'update waypost.parts set indexed = false',
+  ],
 ];

@@ -31,6 +31,7 @@ const TYPES = {
   last_error: 'text',
   dead_error: 'text',
   batches: 'text[]',
+  job: 'text',
 } as const;
 type Column = keyof typeof TYPES;
 const NAMES = Object.keys(TYPES) as Column[];
@@ -71,6 +72,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
     last_error: last.error?.code ?? null,
     dead_error: row.deadError,
     batches: batchesOf(row.tries),
+    job: row.job,
   };
 }
 
@@ -88,7 +90,7 @@ const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
 function lineOf(row: DeliveryRow): string {
-  const { id, message, source, destination, type, event, userId, anonymousId, reason, record } = row;
+  const { id, message, source, destination, type, event, userId, anonymousId, reason, record, job } = row;
   // Fields rarely need escaping, so one test covers them all.
   const plain = !SPECIAL.test(
     `${id}${message}${source}${destination}${type}${record}${userId ?? ''}${anonymousId ?? ''}${reason ?? ''}${event ?? ''}`,
@@ -103,7 +105,7 @@ function lineOf(row: DeliveryRow): string {
     // JSON contains none of the other special characters.
     `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\t` +
     `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\t` +
-    `${listOrNull(batchesOf(row.tries))}\n`
+    `${listOrNull(batchesOf(row.tries))}\t${field(job)}\n`
   );
 }
 
@@ -132,6 +134,7 @@ export function fromColumns(columns: Row): DeliveryRow {
     userId: row.user_id,
     anonymousId: row.anonymous_id,
     event: row.event,
+    job: row.job,
     status: row.status,
     reason: row.reason,
     expiresAt: row.expires_at,

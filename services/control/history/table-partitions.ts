@@ -103,6 +103,8 @@ const INDEXES = {
   error: '(last_error, accepted_at) where last_error is not null',
   // The members of a batch.
   batch: 'using gin (batches) where batches is not null',
+  // For the results of a job, few of all deliveries.
+  job: '(job) include (status, reason) where job is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries by this index alone.

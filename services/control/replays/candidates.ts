@@ -1,5 +1,5 @@
 import { type ConfigView } from '../../../shared/config/types';
-import { type WaitingEvent } from '../../../shared/model/attempt-events';
+import { aboutDelivery, type WaitingEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
 import { findsStatus, isDelivered, isUnderWay, RENDER_FAILED, REPLAYED } from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
@@ -13,6 +13,7 @@ import { type MessagePlace, placeOfMessage, renderFailedRecords } from '../../..
 import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
 import { newerFormat } from '../../../shared/service/errors';
 import { type DeliveryRow } from '../history/delivery-row';
+import { type Try } from '../history/tries';
 import { readsMessages, type Scope } from './job';
 
 /** Decides which records a replay sends again, and in which form. Pure. */
@@ -32,7 +33,7 @@ export function messageOfCandidate({ content }: Candidate): MessagePlace | undef
 }
 
 /** The history's data of a delivery that a replay needs. */
-export type Known = Pick<DeliveryRow, 'status' | 'replay'>;
+export type Known = Pick<DeliveryRow, 'status' | 'replay'> & Partial<Pick<DeliveryRow, 'tries'>>;
 
 /**
  * Returns the delivery of a record if it is within the scope.
@@ -114,11 +115,12 @@ export function renderCandidate(record: InRecord, destination: Destination): Can
  */
 export function replayNumber(candidate: Candidate, known: Known | undefined, scope: Scope): number | undefined {
   const { replay } = candidate.delivery;
+  if (!known && scope.onlyFailedUrls) return undefined;
   if (scope.origin === 'dead_letters' && readsMessages(scope)) {
     return known?.status === (scope.status ?? 'dead') ? Math.max(0, known.replay) + 1 : undefined;
   }
   if (!known) return scope.status === null || scope.status === 'dead' ? replay + 1 : undefined;
-  if (isDelivered(known.status) && !scope.includeDelivered) return undefined;
+  if (isDelivered(known.status) && !scope.includeDelivered && !scope.onlyFailedUrls) return undefined;
   if (scope.origin === 'dead_letters') {
     // A later replay has its own dead letter, or is in progress. A history that lags may not know of this dead letter
     // yet.
@@ -143,39 +145,38 @@ export function windowOf(config: Pick<ConfigView, 'destination'>, destination: s
 export function replayRecords(
   { delivery, key, content, record }: Candidate,
   replay: number,
-  { nowMs, windowMs, job }: { nowMs: number; windowMs: number; job?: string },
+  { nowMs, windowMs, job, closed = [] }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
 ): OutRecord[] {
-  const { halved, notBefore, final, reason, error, test, ...rest } = delivery;
-  const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed: [], expiresAt: nowMs + windowMs };
+  const { halved, notBefore, final, reason, recalled, error, test, ...rest } = delivery;
+  const again: Delivery = { ...rest, attempt: 0, hop: 0, replay, closed, expiresAt: nowMs + windowMs };
   if ('field' in content) return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
   if (!Buffer.isBuffer(content)) return [];
-  const at = new Date(nowMs).toISOString();
+  const about = aboutDelivery(again, record, nowMs);
   const event: WaitingEvent = {
+    ...about,
     kind: 'waiting',
-    delivery: again.id,
-    message: again.messageId,
-    source: again.sourceId,
-    destination: again.destinationId,
-    type: again.type,
-    ...(again.event !== undefined && { event: again.event }),
-    ...(again.userId !== undefined && { userId: again.userId }),
-    ...(again.anonymousId !== undefined && { anonymousId: again.anonymousId }),
-    acceptedAt: new Date(again.acceptedAt).toISOString(),
-    expiresAt: new Date(again.expiresAt).toISOString(),
-    replay,
-    hop: 0,
-    traceparent: again.traceparent,
-    record,
-    at,
     n: 0,
     reason: REPLAYED,
-    nextAttemptAt: at,
+    nextAttemptAt: about.at,
     ...(job !== undefined && { job }),
   };
   return [
     { topic: ATTEMPTS, key: again.id, value: JSON.stringify(event) },
     { topic: DUE, key, value: content, headers: encodeDelivery(again) },
   ];
+}
+
+/**
+ * Returns the ids of the webhooks whose last try delivered, of which a replay leaves out the URLs that need no other.
+ * @param tries in order of time
+ */
+export function deliveredWebhooks(tries: readonly Try[]): Set<string> {
+  const delivered = new Set<string>();
+  for (const { url, outcome } of tries.flatMap(({ urls }) => urls)) {
+    if (outcome === 'delivered') delivered.add(url);
+    else delivered.delete(url);
+  }
+  return delivered;
 }
 
 /** Returns the fields by which the history tests whether the user was deleted. */

@@ -1,3 +1,6 @@
+import { type Encryptor } from '../../../shared/config/encryption';
+import { urlHash } from '../../../shared/model/delivery';
+import { openWebhooks } from '../destinations/stored-webhook';
 import { type ConfigView } from '../../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
@@ -11,6 +14,7 @@ import {
   asEvent,
   type Candidate,
   candidateOf,
+  deliveredWebhooks,
   messageOfCandidate,
   renderCandidate,
   replayNumber,
@@ -34,6 +38,8 @@ const PAUSE_MS = 1_000;
 interface Chosen {
   candidate: Candidate;
   replay: number | 'sent';
+  /** hashes of the URLs that do not get it again */
+  closed: string[];
 }
 
 export interface ReplayDeps {
@@ -41,6 +47,7 @@ export interface ReplayDeps {
   producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   config: Pick<ConfigView, 'source' | 'destination'>;
+  encryptor: Encryptor;
   windowMs: number;
   now: () => Date;
   /** ms of a monotonic clock that includes the time while the process is stopped */
@@ -56,7 +63,7 @@ export class JobRun {
     private readonly deps: ReplayDeps,
     private readonly process: { isStopping: () => boolean },
   ) {
-    this.#rate = new RateLimiter(leased.job.maxPerSecond, deps.steadyMs);
+    this.#rate = new RateLimiter(perSecondOf(leased.job), deps.steadyMs);
   }
 
   private get job(): Job {
@@ -111,12 +118,17 @@ export class JobRun {
       .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
       .filter(({ delivery }) => !history.forgotten.has(asEvent(delivery)));
     const ids = candidates.map(({ delivery }) => delivery.id);
-    const known = await history.ask((database) => knownOf(database, ids));
+    const withTries = job.scope.onlyFailedUrls === true;
+    const known = await history.ask((database) => knownOf(database, ids, { withTries }));
+    const urls = withTries ? this.#urlHashes() : new Map<string, string>();
     const chosen = candidates.flatMap((candidate): Chosen[] => {
       const { id } = candidate.delivery;
-      if (sent.has(id)) return [{ candidate, replay: 'sent' }];
+      if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
       const replay = replayNumber(candidate, known.get(id), job.scope);
-      return replay === undefined ? [] : [{ candidate, replay }];
+      const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
+      const closed = [...urls].flatMap(([webhook, hash]) => (delivered.has(webhook) ? [hash] : []));
+      const nothingLeft = withTries && closed.length === urls.size;
+      return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
     else if (!(await this.#send(place, chosen))) return;
@@ -128,17 +140,19 @@ export class JobRun {
     const { leased, job } = this;
     const { kafka, producer, config, now } = this.deps;
     const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
-    const size = chunkOf(job.maxPerSecond);
+    const size = chunkOf(perSecondOf(job));
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
       const goOn = () => this.#goesOn();
-      const fresh = chunk.flatMap(({ candidate, replay }) => (replay === 'sent' ? [] : [{ candidate, replay }]));
+      const fresh = chunk.flatMap(({ replay, ...rest }) => (replay === 'sent' ? [] : [{ ...rest, replay }]));
       await this.#rate.take(fresh.length, goOn);
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
       await this.#render(fresh);
-      await producer.send(fresh.flatMap(({ candidate, replay }) => replayRecords(candidate, replay, context)));
+      await producer.send(
+        fresh.flatMap(({ candidate, replay, closed }) => replayRecords(candidate, replay, { ...context, closed })),
+      );
       job.sentUpTo = await kafka.ranges(ATTEMPTS);
       job.sent += chunk.length;
       place.next = (chunk.at(-1)?.candidate.record.offset ?? place.next) + 1;
@@ -159,6 +173,14 @@ export class JobRun {
     }
   }
 
+  /** Returns the hashes of the destination's URLs by the ids of their webhooks. */
+  #urlHashes(): Map<string, string> {
+    const { config, encryptor } = this.deps;
+    const destination = config.destination(this.job.scope.destination)?.data;
+    const known = destination ? openWebhooks(destination, encryptor) : [];
+    return new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, urlHash(url)]])));
+  }
+
   /** Also fails the job if its destination is off, which would cancel the deliveries. */
   #goesOn(): boolean {
     const { job } = this;
@@ -176,6 +198,11 @@ function isPassing(error: unknown): boolean {
 function failureOf(error: unknown): string {
   const isNewer = error instanceof AppError && error.code === 'newer_format';
   return isNewer ? error.message : 'an unexpected error; see the log';
+}
+
+/** A replay always has a rate. */
+function perSecondOf({ maxPerSecond }: Job): number {
+  return maxPerSecond ?? Infinity;
 }
 
 /** Longest time until a waiting caller notices that it should stop. */

@@ -4,6 +4,7 @@ import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/mo
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
+import { RECALLS_FORMAT } from '../../../shared/model/recall';
 import { type FieldError, pointer, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 
@@ -20,6 +21,8 @@ export interface Scope {
   status: DeliveryStatus | null;
   type: MessageType | null;
   includeDelivered: boolean;
+  /** absent in jobs of older versions */
+  onlyFailedUrls?: boolean;
 }
 
 export interface Wanted {
@@ -41,28 +44,39 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   if (from !== null && from >= to) wrong('to', 'must be later than `from`');
   if (isUnderWay(status)) wrong('status', 'deliveries in progress cannot be replayed');
   // Only deliveries with status dead have dead letters.
-  const origin = fields.origin ?? (status === undefined || status === 'dead' ? 'dead_letters' : 'messages');
+  const origin =
+    fields.origin ??
+    ((status === undefined && !fields.onlyFailedUrls) || status === 'dead' ? 'dead_letters' : 'messages');
   if (errors.length > 0) throw invalidFields(errors);
   requireOn(config, destination);
   const includeDelivered = fields.includeDelivered || isDelivered(status);
+  const { onlyFailedUrls } = fields;
   const again = fields.render === 'again' ? { render: fields.render } : {};
-  const scope = {
-    ...again,
-    destination,
-    origin,
-    from,
-    to,
-    status: status ?? null,
-    type: type ?? null,
-    includeDelivered,
-  };
+  const some = { status: status ?? null, type: type ?? null, includeDelivered, onlyFailedUrls };
+  const scope = { ...again, destination, origin, from, to, ...some };
   return { scope, preview, maxPerSecond };
 }
 
 /** @throws Problem `conflict` */
 export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): void {
-  if (config.destination(id)?.data.enabled) return;
-  throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
+  requireSendable({ enabled: config.destination(id)?.data.enabled === true, paused: false });
+}
+
+/** @throws Problem `conflict` if the destination is off or paused: its deliveries would end or wait again */
+export function requireSendable({ enabled, paused }: { enabled: boolean; paused: boolean } = OFF): void {
+  if (!enabled)
+    throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
+  if (paused) throw new Problem('conflict', 'The destination is paused. Resume it first: its deliveries then go out');
+}
+const OFF = { enabled: false, paused: false };
+
+/** @throws Problem `conflict` while a process of an older version may run, which does not know recalls */
+export function requireRecalls(config: Pick<ConfigView, 'recordFormat'>): void {
+  if (config.recordFormat() >= RECALLS_FORMAT) return;
+  throw new Problem(
+    'conflict',
+    `Deliveries can be sent or cancelled early once every process has read record format ${RECALLS_FORMAT} for ten minutes. \`waypost record-format show\` names the processes that hold it back`,
+  );
 }
 
 /** Returns the topic that a replay of this scope reads. */
@@ -91,6 +105,17 @@ export interface Place {
   end: number;
 }
 
+/** Progress of a job by the notes of retry in `webhooks.recalls`. */
+export interface RecallProgress {
+  /** the request was sent */
+  requested: boolean;
+  /** offset of the first note that was not read */
+  next: number;
+  /** partitions of the tiers that are searched, and their number; 0: not known yet */
+  searched: number[];
+  of: number;
+}
+
 export interface Job {
   id: string;
   /** ms since 1970 */
@@ -99,10 +124,17 @@ export interface Job {
   status: JobStatus;
   /** the current pass, or the last one before the replay stopped */
   pass: 'counting' | 'running';
+  /** absent: a replay; otherwise of all deliveries that wait at the destination (recall-run.ts) */
+  action?: 'retry' | 'cancel';
   scope: Scope;
   preview: boolean;
-  maxPerSecond: number;
+  /** null: as fast as the endpoint responds */
+  maxPerSecond: number | null;
   places: Place[];
+  /** the history knows which deliveries the job sent; absent in jobs of older versions */
+  counted?: true;
+  /** only for the actions retry and cancel */
+  recall?: RecallProgress;
   matched: number;
   sent: number;
   error: string | null;
@@ -128,8 +160,21 @@ export function newJob(wanted: Wanted, made: { id: string; now: Date; places: Pl
     matched: 0,
     sent: 0,
     error: null,
+    counted: true,
     ...(made.historyUpTo && { historyUpTo: made.historyUpTo }),
   };
+}
+
+/** Returns a job that sends or cancels all deliveries that wait at a destination. */
+export function newRecallJob(
+  wanted: { destination: string; action: 'retry' | 'cancel'; maxPerSecond: number | null },
+  made: { id: string; now: Date },
+): Job {
+  const { destination, action, maxPerSecond } = wanted;
+  const to = made.now.getTime();
+  const all = { from: null, to, status: null, type: null, includeDelivered: false } as const;
+  const scope: Scope = { destination, origin: 'dead_letters', ...all };
+  return { ...newJob({ scope, preview: false, maxPerSecond: 1 }, { ...made, places: [] }), action, maxPerSecond };
 }
 
 export function isActive({ status }: Pick<Job, 'status'>): boolean {
@@ -149,8 +194,9 @@ export function nextPass(job: Job): Job {
 }
 
 /** Returns the completed part of the current pass, 0 to 1. */
-export function progressOf({ status, places }: Pick<Job, 'status' | 'places'>): number {
+export function progressOf({ status, places, recall }: Pick<Job, 'status' | 'places' | 'recall'>): number {
   if (status === 'done') return 1;
+  if (recall) return recall.of === 0 ? 0 : Math.round((recall.searched.length / recall.of) * 1_000) / 1_000;
   const all = places.reduce((sum, { low, end }) => sum + end - low, 0);
   const behind = places.reduce((sum, { low, next, end }) => sum + Math.min(next, end) - low, 0);
   return all === 0 ? 1 : Math.round((behind / all) * 1_000) / 1_000;
@@ -161,15 +207,25 @@ export function chunkOf(maxPerSecond: number): number {
   return Math.max(1, Math.min(500, Math.floor(maxPerSecond / 5)));
 }
 
-export function jobView(job: Job) {
+/** The results of what a job sent, by the history. */
+export interface JobResults {
+  delivered: number;
+  failedAgain: number;
+}
+
+/** @param results undefined: the history does not know them */
+export function jobView(job: Job, results?: JobResults) {
   const { id, status, matched, sent, preview, maxPerSecond, error, scope } = job;
   const iso = (ms: number) => new Date(ms).toISOString();
-  const origin: Origin = scope.origin;
+  const origin: Origin | 'waiting' = job.action ? 'waiting' : scope.origin;
   return {
     id,
+    action: job.action ?? ('replay' as const),
     status,
     matched,
     sent,
+    delivered: results?.delivered ?? null,
+    failedAgain: results?.failedAgain ?? null,
     from: scope.from === null ? null : iso(scope.from),
     to: iso(scope.to),
     destination: scope.destination,
@@ -178,6 +234,7 @@ export function jobView(job: Job) {
     deliveryStatus: scope.status,
     type: scope.type,
     includeDelivered: scope.includeDelivered,
+    onlyFailedUrls: scope.onlyFailedUrls ?? false,
     preview,
     maxPerSecond,
     pass: job.pass,

@@ -4,9 +4,20 @@ import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
-import { type Job, newJob, type Place, readsMessages, requireOn, type Scope, topicOf, type Wanted } from './job';
+import {
+  type Job,
+  newJob,
+  newRecallJob,
+  type Place,
+  readsMessages,
+  requireOn,
+  type Scope,
+  topicOf,
+  type Wanted,
+} from './job';
 import { LeasedJob, LEASE_MS } from './leased-job';
 import { JobRun, type ReplayDeps } from './job-run';
+import { RecallRun } from './recall-run';
 
 /**
  * Starts, cancels and resumes replays, and runs them (job-run.ts).
@@ -68,6 +79,16 @@ export class Replays {
     return job;
   }
 
+  /** Sends or cancels all that waits at a destination. @throws Problem `conflict` if too many jobs run */
+  async startRecall(wanted: Parameters<typeof newRecallJob>[0], id: string): Promise<Job> {
+    this.#requireRoom();
+    const { history, now } = this.options;
+    const job = newRecallJob(wanted, { id, now: now() });
+    await history.ask((database) => addJob(database, job, { owner: this.#owner, forMs: LEASE_MS }));
+    this.#run(job);
+    return job;
+  }
+
   /** Returns the current state. @throws Problem `not_found` */
   async get(id: string): Promise<Job> {
     const active = this.#active.get(id);
@@ -100,6 +121,7 @@ export class Replays {
     if (job.status !== 'cancelled' && job.status !== 'failed') {
       throw new Problem('conflict', `The replay is ${job.status}. Only a cancelled or failed replay can be resumed`);
     }
+    if (job.action) throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
     requireOn(this.options.config, job.scope.destination);
     this.#requireRoom();
     const again: Job = { ...job, status: job.pass, error: null };
@@ -140,10 +162,15 @@ export class Replays {
     if (this.#active.has(job.id)) return;
     const { log } = this.options;
     const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
-    const run = new JobRun(leased, this.options, { isStopping: () => this.#stopping });
-    const ended = run.toEnd(from === 'taken over' ? undefined : new Set()).finally(() => this.#active.delete(job.id));
+    const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));
     this.#active.set(job.id, { leased, ended });
     log.info({ replay: job.id, destination: job.scope.destination, pass: job.pass, from }, 'replay.started');
+  }
+
+  #toEnd(leased: LeasedJob, from: 'begun here' | 'taken over'): Promise<void> {
+    const process = { isStopping: () => this.#stopping };
+    if (leased.job.action) return new RecallRun(leased, this.options, process).toEnd();
+    return new JobRun(leased, this.options, process).toEnd(from === 'taken over' ? undefined : new Set());
   }
 
   async #places(scope: Scope): Promise<Place[]> {

@@ -1,6 +1,8 @@
-import { type Job } from './job';
+import { type Job, type JobResults } from './job';
+import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { type DeliveryStatus } from '../../../shared/model/reasons';
+import { FAILED } from '../history/sent-by-job';
+import { type DeliveryStatus, OPEN_STATUSES, RETRY_REQUESTED } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
 
@@ -11,6 +13,8 @@ import { lastReplay, type Try } from '../history/tries';
  * process may own, and both are conditional.
  */
 
+/** SQL: statuses that are not final. */
+const UNDER_WAY = OPEN_STATUSES.map((status) => `'${status}'`).join(', ');
 const ACTIVE = `status in ('counting', 'running')`;
 /** SQL: the job has no owner, or its lease ran out. */
 const FREE = `(owner is null or lease_until < ${NOW_MS})`;
@@ -153,22 +157,53 @@ export async function listJobs(
   return rows.map(fromRow);
 }
 
-/** Returns the status and replay number of these deliveries. */
+/**
+ * Returns the results of jobs by the history, which names the last job of each delivery. A delivery that waits after an
+ * attempt has failed again.
+ */
+export async function resultsOf(database: Database, ids: readonly string[]): Promise<Map<string, JobResults>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.query<{ job: string; delivered: number; failed: number }>(
+    `select rtrim(job, '${FAILED}') as job,
+       count(*) filter (where status in ('delivered', 'partly_delivered') and right(job, 1) <> '${FAILED}')::bigint
+         as delivered,
+       count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead' or (status = 'retrying' and reason <> $2))
+         ::bigint as failed
+     from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
+    [databaseJson(ids.flatMap((id) => [id, `${id}${FAILED}`])), RETRY_REQUESTED],
+  );
+  return new Map(rows.map(({ job, delivered, failed }) => [job, { delivered, failedAgain: failed }]));
+}
+
+/** Returns the number of deliveries that wait at a destination. */
+export async function countWaiting(database: Database, destination: string): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    `select count(*)::bigint as count from waypost.deliveries
+     where destination = $1 and status in (${UNDER_WAY}) and not test`,
+    [destination],
+  );
+  return row?.count ?? 0;
+}
+
+/** Returns the status and replay number of these deliveries, and on request their attempts. */
 export async function knownOf(
   database: Database,
   ids: readonly string[],
-): Promise<Map<string, { status: DeliveryStatus; replay: number }>> {
+  { withTries = false } = {},
+): Promise<Map<string, Known>> {
   if (ids.length === 0) return new Map();
   const rows = await database.query<{ id: string; status: DeliveryStatus; replay: number; tries: string | null }>(
-    `select id, status, replay, case when status in ('delivered', 'partly_delivered') then tries end as tries
+    `select id, status, replay,
+       case when $2::boolean or status in ('delivered', 'partly_delivered') then tries end as tries
      from waypost.deliveries
      where id in (select jsonb_array_elements_text($1::jsonb))`,
-    [databaseJson(ids)],
+    [databaseJson(ids), withTries],
   );
   return new Map(
-    rows.map(({ id, status, replay, tries }) => {
-      const known = tries === null ? [] : (JSON.parse(tries) as Try[]);
-      return [id, { status, replay: known.length > 0 ? lastReplay({ replay, tries: known }) : replay }];
+    rows.map(({ id, status, replay, tries: stored }) => {
+      const tries = stored === null ? [] : (JSON.parse(stored) as Try[]);
+      const last = tries.length > 0 ? lastReplay({ replay, tries }) : replay;
+      return [id, { status, replay: last, ...(withTries && { tries }) }];
     }),
   );
 }

@@ -64,6 +64,7 @@ interface BatchKind {
   lane: Lane;
   due: boolean;
   urgent?: boolean;
+  insists?: Job['insists'];
   /** absent: a half of a rejected batch, which takes no further members */
   gathering?: Gathering;
 }
@@ -100,14 +101,15 @@ export class BatchRequest implements Job {
   readonly lane: Lane;
   readonly due: boolean;
   readonly urgent: boolean;
+  readonly insists: Job['insists'];
   readonly gathering: Gathering | undefined;
   readonly isPart: boolean;
 
   constructor(
     private readonly owner: BatchOwner,
-    { lane, due, urgent = false, gathering }: BatchKind,
+    { lane, due, urgent = false, insists, gathering }: BatchKind,
   ) {
-    [this.lane, this.due, this.urgent, this.gathering] = [lane, due, urgent, gathering];
+    [this.lane, this.due, this.urgent, this.insists, this.gathering] = [lane, due, urgent, insists, gathering];
     this.isPart = gathering === undefined;
   }
 

@@ -3,6 +3,7 @@ import { type Lane } from '../lanes/lane';
 import { kindOf } from '../lanes/types';
 import { DUE } from '../../../shared/kafka/topics';
 import { type Clock } from '../clock';
+import { insistenceOf } from '../request';
 import { type BatchContext, type BatchOwner, BatchRequest, type Member, type MemberOwner } from './batch-request';
 
 /** The batches that wait: for further deliveries, or in the lanes of their URLs. */
@@ -70,35 +71,38 @@ export class Batches implements BatchOwner {
     const settings = endpoint.batch;
     const now = this.#now();
     const lane = this.context.lanes.of(endpoint);
-    const [due, urgent] = [record.topic === DUE, delivery.test === true];
+    const [due, urgent, insists] = [record.topic === DUE, delivery.test === true, insistenceOf(delivery)];
     const away = urgent ? undefined : lane.away(now);
-    if (!settings || record.isRevoking || away) {
+    if (!settings || record.isRevoking || (away && !insists)) {
       owner.leftOut(away, endpoint);
       return;
     }
+    // A user sends it now: it asks an endpoint that is away alone, or is refused.
+    const alone = urgent || away !== undefined;
     const { method, contentType, headers } = delivery;
     // One request has one method and one set of headers.
     const rendered = method || contentType || headers ? JSON.stringify([method, contentType, headers]) : '';
     const key = `${endpoint.lane}/${endpoint.id}/${kindOf({ due })}${rendered}`;
-    const known = urgent ? undefined : this.#joinable.get(key);
+    const known = alone ? undefined : this.#joinable.get(key);
     const joined = known?.hasRoom(body, settings) ? known : undefined;
     if (known && !joined) this.#seal(known, now);
-    if (urgent) lane.bytes.add(body.length);
+    if (alone) lane.bytes.add(body.length);
     else if (!lane.bytes.take({ bytes: body.length, due })) {
       if (joined) this.#seal(joined, now);
       owner.leftOut(lane.full(kindOf({ due }), now), endpoint);
       return;
     }
     const until = now + settings.maxWaitMs;
-    const batch = joined ?? this.#open(new BatchRequest(this, { lane, due, urgent, gathering: { key, until } }));
+    const kind = { lane, due, urgent, insists: away && insists, gathering: { key, until } };
+    const batch = joined ?? this.#open(new BatchRequest(this, kind), alone);
     batch.add(member);
     if (batch.members.length >= settings.maxEvents) this.#seal(batch, now);
-    else if (urgent || lane.circuit.mayProbe(now)) batch.offer(now);
+    else if (alone || insists === 'always' || lane.circuit.mayProbe(now)) batch.offer(now);
   }
 
-  #open(batch: BatchRequest): BatchRequest {
+  #open(batch: BatchRequest, alone: boolean): BatchRequest {
     this.#waiting.add(batch);
-    if (batch.gathering && !batch.urgent) this.#joinable.set(batch.gathering.key, batch);
+    if (batch.gathering && !alone) this.#joinable.set(batch.gathering.key, batch);
     this.#sweepSoon();
     return batch;
   }

@@ -9,7 +9,8 @@ import { type Refusal, type Signal } from './types';
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
  * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after enough failures in a row |
  *
- * In addition, `Retry-After` holds everything back, and so does an egress proxy that is away (http/proxy-gate.ts). When it is over, the endpoint recovers as after an outage.
+ * A request that a user sends now is a probe at once. In addition, `Retry-After` holds everything else back, and an egress
+ * proxy that is away (http/proxy-gate.ts) everything. When it is over, the endpoint recovers as after an outage.
  *
  * Invariant: only results of requests that began in the present state count. A request sent before the circuit opened
  * says nothing about the present, good or bad.
@@ -57,6 +58,8 @@ export class Circuit {
   #limit = Infinity;
   /** of the egress proxy before the endpoint, which several lanes share; absent: none */
   gate: { refusal(): Refusal | undefined } | undefined;
+  /** when a request last began because a user insisted */
+  #insistedAt = -Infinity;
 
   constructor(private readonly options: CircuitOptions) {}
 
@@ -94,6 +97,18 @@ export class Circuit {
       now >= this.#notBefore &&
       !this.gate?.refusal()
     );
+  }
+
+  /**
+   * Returns whether a request that a user sends now may begin, alone, although no other may yet. It never passes an egress
+   * proxy that is away, since it would spend its attempt there.
+   * @param how `sometimes`: one of many, so that a dead endpoint uses up few of their attempts
+   */
+  insist(how: 'always' | 'sometimes', now: number): boolean {
+    const tooSoon = how === 'sometimes' && now < this.#insistedAt + this.options.probePauseMs;
+    if (tooSoon || !this.refusal(now) || this.gate?.refusal()) return false;
+    this.#insistedAt = now;
+    return true;
   }
 
   /** Records that a request begins: the probe, if the circuit is open. */

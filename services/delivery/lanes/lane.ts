@@ -71,8 +71,10 @@ export class Lane {
   /** Starts the job, queues it, or refuses it with the reason and the expected wait. */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
+    const insists =
+      job.insists && this.active === 0 && this.rateLimit.has(now) && this.circuit.insist(job.insists, now);
     const isNext = this.queued === 0 || job.isPart === true;
-    const first = job.urgent === true || (isNext && this.#mayBegin(now));
+    const first = job.urgent === true || insists || (isNext && this.#mayBegin(now));
     if (first && this.around.sockets.take(this.#share)) {
       this.#start(job, now);
       return 'started';

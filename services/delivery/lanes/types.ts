@@ -33,6 +33,11 @@ export interface Job extends LaneFields {
   readonly urgent?: boolean;
   /** a half of a batch that was rejected: it goes ahead of the queue, however full */
   readonly isPart?: boolean;
+  /**
+   * A user sends it now: it may probe an open circuit, or ask during a `Retry-After`, before that is due. `always`, or
+   * `sometimes`: at most once a second.
+   */
+  readonly insists?: 'always' | 'sometimes' | undefined;
   /** Takes a place of the lane: call `Lane.ended` to free it. */
   start(): void;
   /**

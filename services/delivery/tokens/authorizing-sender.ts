@@ -71,9 +71,14 @@ export class AuthorizingSender {
     this.#authorize({ ...webhook, isSecond: false, tokens: [] });
   }
 
-  /** Returns why a webhook with these credentials would not be sent now. */
-  held({ key }: ClientCredentials): Refusal | undefined {
-    const waitMs = this.#entries.get(key)?.cache.heldFor(this.now());
+  /**
+   * Returns why a webhook with these credentials would not be sent now.
+   * @param insists a user sends it now: it does not wait for the pause between two requests for a token
+   */
+  held({ key }: ClientCredentials, insists = false): Refusal | undefined {
+    const cache = this.#entries.get(key)?.cache;
+    if (insists) cache?.insist();
+    const waitMs = cache?.heldFor(this.now());
     return waitMs === undefined ? undefined : { reason: 'token', waitMs };
   }
 

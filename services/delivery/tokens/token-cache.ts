@@ -55,6 +55,11 @@ export class TokenCache {
     return this.needsRequest(now) ? undefined : now - this.#failingSince;
   }
 
+  /** Ends the pause after a failure: a user sends a webhook now. */
+  insist(): void {
+    this.#askAgainAt = -Infinity;
+  }
+
   asked(): void {
     this.#isAsking = true;
   }

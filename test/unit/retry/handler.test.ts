@@ -1,10 +1,14 @@
 import { Requeuer, whenDue } from '../../../services/retry/handler';
+import { TierPositions } from '../../../services/retry/tier-positions';
 import { BrokerClock } from '../../../shared/kafka/broker-clock';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { recordingProducer } from '../../support/fakes';
 
 const NOW = 1_700_000_000_000;
 const own = { ms: NOW };
+
+const positions = new TierPositions({ steadyMs: () => 0, isTaking: () => false, onAssigned: () => undefined });
+const parts = { onRoom: () => undefined, recalls: { check: () => 'return' as const, positions } };
 
 /** A record of the tier of 10 s, due since a second. */
 function due(offset: number, headers: Record<string, string>, done: () => void): OpenRecord {
@@ -29,7 +33,7 @@ test('a retry service whose clock is hours ahead or behind returns records when 
   for (const wrongByMs of [-7_200_000, 7_200_000]) {
     own.ms = NOW + wrongByMs;
     clock.wrote(NOW, clock.mark());
-    const returner = new Requeuer({ producer: recordingProducer(), now: () => clock.now(), onRoom: () => undefined });
+    const returner = new Requeuer({ ...parts, producer: recordingProducer(), now: () => clock.now() });
     const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
     expect(returner.onRecord(record(NOW - 4_000))).toEqual({ againInMs: expect.closeTo(6_000, -1) });
     expect(returner.onRecord(record(NOW - 11_000))).toBe('accepted');
@@ -38,7 +42,7 @@ test('a retry service whose clock is hours ahead or behind returns records when 
 
 test('of two records of the same step, retry returns one, and drops the other', async () => {
   const producer = recordingProducer();
-  const returner = new Requeuer({ producer, now: () => NOW, onRoom: () => undefined });
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
   const done: number[] = [];
   const offer = (offset: number, headers: Record<string, string>) =>
     returner.onRecord(due(offset, headers, () => done.push(offset)));
@@ -54,7 +58,7 @@ test('of two records of the same step, retry returns one, and drops the other', 
 
 test('retry returns a record of a newer format as it is', () => {
   const producer = recordingProducer();
-  const returner = new Requeuer({ producer, now: () => NOW, onRoom: () => undefined });
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
   const headers = { format: '9', unknown: 'field' };
   expect(returner.onRecord(due(1, headers, () => undefined))).toBe('accepted');
   expect(producer.appends.flat()).toMatchObject([

@@ -8,6 +8,7 @@ import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-l
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
 import { Requeuer } from '../../../services/retry/handler';
+import { Recalls } from '../../../services/retry/recalls';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 
 /**
@@ -66,6 +67,12 @@ const CASES: Case[] = [
   ],
   ['more than one probe at a time', method(Circuit.prototype, 'mayProbe', () => true), recovering],
   ['above the ramp', getter(Circuit.prototype, 'limit', Infinity), recovering],
+  [
+    // The copy in the tier comes back although its delivery left early.
+    'read what was not stored',
+    method(Recalls.prototype, 'check', () => 'return'),
+    world([badFrom(0, 8_000, refuses, works(20, 50))], { perSecond: 40, trafficMs: 10_000 }),
+  ],
   [
     'neither ended nor gone on',
     method(Requeuer.prototype, 'onRecord', () => 'busy'),

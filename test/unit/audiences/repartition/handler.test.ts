@@ -52,7 +52,7 @@ it('a record of a newer format ends the process, and stays open', () => {
     },
   });
   const at = { topic: 'messages', partition: 1, offset: 7, timestampMs: 1, key: null, value: null };
-  const record = { ...at, headers: { format: '3' }, done } as unknown as OpenRecord;
+  const record = { ...at, headers: { format: '9' }, done } as unknown as OpenRecord;
   expect([repartitioner.onRecord(record), repartitioner.onRecord(record)]).toEqual(['busy', 'busy']);
   expect([onFatal.mock.calls, done.mock.calls]).toMatchObject([[[{ code: 'newer_format' }]], []]);
 });

@@ -58,7 +58,7 @@ it('the reader passes unreadable records', async () => {
 
 it('the reader waits at a record of a newer format, and reads on once it can', async () => {
   append(aDeath());
-  memory.append([{ topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '3' } }]);
+  memory.append([{ topic: 'attempts', key: 'k', value: JSON.stringify(aDeath()), headers: { format: '9' } }]);
   await expect(reader().readToEnds(always)).rejects.toMatchObject({ code: 'newer_format' });
   expect([await dead(), await position()]).toEqual([[], 0]);
 });

@@ -1,7 +1,7 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { lastResponse } from '../../../../services/control/history/tries';
 import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
-import { REPLAYED } from '../../../../shared/model/reasons';
+import { REPLAYED, RETRY_REQUESTED } from '../../../../shared/model/reasons';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
 const after = (...events: DeliveryEvent[]) =>
@@ -158,6 +158,36 @@ describe('a delivered row', () => {
     ['the dead letter of a replay', aDeath({ replay: 1 })],
   ])('a delivered row stays delivered after %s', (_, event) => {
     expect(after(anAttempt(), event).status).toBe('delivered');
+  });
+});
+
+describe('the job of a delivery', () => {
+  const died = [aFailure(), aDeath({ hop: 1 })];
+  const replayed = aWait({ replay: 1, reason: REPLAYED, job: 'rpl_1' });
+  const retried = aWait({ n: 1, hop: 1, reason: RETRY_REQUESTED, job: 'rpl_2' });
+
+  it.each<[string, DeliveryEvent[], string | null]>([
+    ['has none before it is sent again', [aFailure()], null],
+    ['has the job of its replay', [...died, replayed], 'rpl_1'],
+    ['has the job of its retry', [aFailure(), retried], 'rpl_2'],
+    ['keeps the job when it is delivered', [aFailure(), retried, anAttempt({ n: 2, hop: 1 })], 'rpl_2'],
+    ['has the last job', [...died, replayed, aWait({ replay: 2, reason: REPLAYED, job: 'rpl_3' })], 'rpl_3'],
+    ['has none once it is replayed alone', [...died, replayed, aWait({ replay: 2, reason: REPLAYED })], null],
+    ['shows an untried replay after it was delivered', [anAttempt(), replayed], 'rpl_1~'],
+    ['shows a failed replay after it was delivered', [anAttempt(), replayed, aFailure({ replay: 1 })], 'rpl_1!'],
+    ['shows a second delivery', [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })], 'rpl_1'],
+    [
+      'shows a second delivery after a failed replay',
+      [anAttempt(), replayed, aFailure({ replay: 1 }), anAttempt({ replay: 1, n: 2, hop: 1, at: at(99) }), replayed],
+      'rpl_1',
+    ],
+  ])('a delivery %s', (_, events, job) => {
+    expect(after(...events).job).toBe(job);
+  });
+
+  it('a retry that is announced again after its attempt changes nothing', () => {
+    const before = after(aFailure(), retried, aFailure({ n: 2, hop: 1, at: at(70) }));
+    expect(applyEvent(before, retried)).toEqual(before);
   });
 });
 

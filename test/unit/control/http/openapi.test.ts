@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 afterEach(() => queryServer.stop());
 beforeEach(async () => {
-  control = await controlUnderTest({ timeoutMs: -9_990, database });
+  control = await controlUnderTest({ timeoutMs: -9_990, database, isNew: true });
   queryServer = await startQueryServer(control.memory);
   const source = await control.call('post', '/sources').send({ name: 'Site' });
   const webhooks = [{ url: 'https://a.example.com/', headers: { 'X-A': 'a' } }];
@@ -50,14 +50,16 @@ beforeEach(async () => {
   };
   const destination = await control.call('post', '/destinations').send(body);
   const about = { delivery: 'dlv_2', destination: destination.body.id as string };
-  await database.query(`delete from waypost.deliveries where id = 'dlv_2'`);
+  await database.query(`delete from waypost.deliveries where id in ('dlv_2', 'dlv_3')`);
   const held = { topic: 'webhooks', partition: 0, offset: 0 };
-  await recordEvents(database, [aDeath({ ...about, record: held })], await readParts(database));
+  const waiting = aFailure({ ...about, delivery: 'dlv_3' });
+  await recordEvents(database, [aDeath({ ...about, record: held }), waiting], await readParts(database));
   const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
   control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
   ids = { sources: source.body.id, destinations: destination.body.id, deliveries: 'dlv_1', deletions: 'del_1' };
   ids.tokens = (await control.call('post', '/tokens').send({ name: 'First', role: 'read_only' })).body.id;
   ids['deliveries/replay'] = 'dlv_2';
+  ids['deliveries/retry'] = 'dlv_3';
   ids.audiences = (await control.call('post', '/audiences').send({ name: 'Buyers' })).body.id;
   ids['computed-traits'] = (await control.call('post', '/computed-traits').send(TRAIT)).body.id;
   ids.notices = 'ntc_1';
@@ -132,6 +134,7 @@ it.each(operations)('%s exists and responds as documented', async (operation) =>
     '/audiences/preview': PRO,
     '/audiences': { name: 'Pros', ...PRO },
     '/computed-traits': { ...TRAIT, name: 'Completed' },
+    '/destinations/{id}/retry': {},
     '/destinations': { name: 'Second', type: 'webhooks', sources: [], webhooks: [{ url: 'https://b.example.com/' }] },
   }[path];
   const preview = path.startsWith('/audiences/previews')

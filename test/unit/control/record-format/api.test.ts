@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { HOLD_MS, LOOK_EVERY_MS } from '../../../../services/control/record-format/decide';
 import { openConfig } from '../../../../shared/config/reader';
 import { type GroupFormats } from '../../../../shared/kafka/port';
+import { READS_FORMAT } from '../../../../shared/model/record-format';
 import { createLog } from '../../../../shared/telemetry/log';
 import { waypost } from '../../../support/cli';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 
 /** The switch for record formats on an in-memory log, through the API and the command line. */
 
-const group = (name: string, reads = 2): GroupFormats => ({
+const group = (name: string, reads = READS_FORMAT): GroupFormats => ({
   group: name,
   settled: true,
   members: [{ client: `waypost-${name}`, host: '10.0.0.1', reads }],
@@ -41,23 +42,29 @@ const written = async () => {
   return format;
 };
 
-it('a system of an earlier version writes format 1 until every process has read format 2 for ten minutes', async () => {
+it('a system of an earlier version writes format 1 until every process has read the newest for ten minutes', async () => {
   control.memory.setGroups(OLD);
   await lookFor(2 * HOLD_MS);
-  expect([await written(), await get()]).toMatchObject([1, { format: 1, newest: 2, switchesAt: null, version: 0 }]);
+  expect([await written(), await get()]).toMatchObject([
+    1,
+    { format: 1, newest: READS_FORMAT, switchesAt: null, version: 0 },
+  ]);
   control.memory.setGroups(ALL);
   await lookFor(HOLD_MS - LOOK_EVERY_MS);
   const switchesAt = control.clock.now.toISOString();
   expect([await written(), await get()]).toMatchObject([1, { format: 1, automatic: true, switchesAt }]);
   await lookFor(0);
-  expect([await written(), await get()]).toMatchObject([2, { format: 2, automatic: true, switchesAt: null }]);
+  expect([await written(), await get()]).toMatchObject([
+    READS_FORMAT,
+    { format: READS_FORMAT, automatic: true, switchesAt: null },
+  ]);
 });
 
 it('a new system writes the newest format from its beginning, and asks Kafka for no groups', async () => {
   control = await controlUnderTest({ isNew: true });
   control.memory.failWith(new Error('asked'));
   await lookFor(HOLD_MS);
-  expect(await written()).toBe(2);
+  expect(await written()).toBe(READS_FORMAT);
 });
 
 it('a format that was switched off stays off until it is automatic again', async () => {
@@ -68,7 +75,7 @@ it('a format that was switched off stays off until it is automatic again', async
   expect(await written()).toBe(1);
   expect((await set(true)).body).toMatchObject({ format: 1, automatic: true, switchesAt: null });
   await lookFor(HOLD_MS + LOOK_EVERY_MS);
-  expect(await written()).toBe(2);
+  expect(await written()).toBe(READS_FORMAT);
 });
 
 it('two control processes switch a format on once', async () => {
@@ -79,13 +86,21 @@ it('two control processes switch a format on once', async () => {
     await Promise.allSettled([control.formats.look(), other.formats.look()]);
     for (const each of [control, other]) each.clock.now = new Date(each.clock.now.getTime() + LOOK_EVERY_MS);
   }
-  expect([await written(), (await get()).version]).toEqual([2, 1]);
+  expect([await written(), (await get()).version]).toEqual([READS_FORMAT, 1]);
 });
 
 it('the response names the processes that hold a format back, and the groups without a process', async () => {
   control.memory.setGroups(OLD.filter((each) => each.group !== 'retry'));
   expect(await get()).toEqual({
-    ...{ format: 1, newest: 2, automatic: true, readableSince: null, switchesAt: null, version: 0, settling: [] },
+    ...{
+      format: 1,
+      newest: READS_FORMAT,
+      automatic: true,
+      readableSince: null,
+      switchesAt: null,
+      version: 0,
+      settling: [],
+    },
     missing: ['retry'],
     members: expect.arrayContaining([{ group: 'router', client: 'waypost-router', host: '10.0.0.1', reads: 1 }]),
   });

@@ -8,8 +8,9 @@ import {
   watchOn,
 } from '../../../../services/control/record-format/decide';
 import { type GroupFormats } from '../../../../shared/kafka/port';
+import { READS_FORMAT } from '../../../../shared/model/record-format';
 
-const group = (name: string, reads: number[] = [2], settled = true): GroupFormats => ({
+const group = (name: string, reads: number[] = [READS_FORMAT], settled = true): GroupFormats => ({
   group: name,
   settled,
   members: reads.map((each) => ({ client: `waypost-${name}`, host: '10.0.0.1', reads: each })),
@@ -19,8 +20,8 @@ const without = (name: string) => COMPLETE.filter((each) => each.group !== name)
 const census = (...groups: GroupFormats[]) => takeCensus(groups, false);
 
 type Found = Pick<Census, 'readable' | 'missing' | 'settling'>;
-const found = (over: Partial<Found> = {}): Found => ({ readable: 2, missing: [], settling: [], ...over });
-const mixed = group('router', [2, 1, 2]);
+const found = (over: Partial<Found> = {}): Found => ({ readable: READS_FORMAT, missing: [], settling: [], ...over });
+const mixed = group('router', [READS_FORMAT, 1, READS_FORMAT]);
 const old = [group('control-history-db2', [1])];
 const unknown = [group('router-config-1f', [1])];
 const rebalancing = group('retry', [1], false);
@@ -87,7 +88,7 @@ const last = (looks: Parameters<typeof look>[0], entry?: { format: number; autom
 
 test('a format is switched on when every process has read it for ten minutes, and not before', () => {
   const results = look(every(0, HOLD_MS, COMPLETE));
-  expect([results.at(-1), results.slice(0, -1).every((result) => result === undefined)]).toEqual([2, true]);
+  expect([results.at(-1), results.slice(0, -1).every((result) => result === undefined)]).toEqual([READS_FORMAT, true]);
 });
 
 test.each<[string, Parameters<typeof look>[0], number | undefined]>([
@@ -99,7 +100,7 @@ test.each<[string, Parameters<typeof look>[0], number | undefined]>([
   [
     'the time counts from the last look that saw an older process',
     [[0, OLD], ...every(5_000, 5_000 + HOLD_MS, COMPLETE)],
-    2,
+    READS_FORMAT,
   ],
   [
     'a service that is away begins the time again',
@@ -109,7 +110,7 @@ test.each<[string, Parameters<typeof look>[0], number | undefined]>([
   [
     'a rebalance does not begin the time again',
     [...every(0, 300_000, COMPLETE), [305_000, SETTLING], ...every(310_000, HOLD_MS, COMPLETE)],
-    2,
+    READS_FORMAT,
   ],
   [
     'nothing is switched on during a rebalance',
@@ -127,7 +128,7 @@ test.each<[string, Parameters<typeof look>[0], number | undefined]>([
 
 test.each([
   ['a system in which newer formats are switched off keeps its format', { format: 1, automatic: false }],
-  ['a system that writes the newest format keeps it', { format: 2, automatic: true }],
+  ['a system that writes the newest format keeps it', { format: READS_FORMAT, automatic: true }],
   ['a system with a format that is not known here keeps it', { format: 9, automatic: true }],
 ])('%s', (_, entry) => {
   expect(last(every(0, HOLD_MS, COMPLETE), entry)).toBeUndefined();

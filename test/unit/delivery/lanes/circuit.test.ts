@@ -21,6 +21,34 @@ function opened(at = 0): Circuit {
   return circuit;
 }
 
+describe('a request that a user sends now', () => {
+  const held = (at: number) => {
+    const circuit = new Circuit(OPTIONS);
+    circuit.ended(circuit.began(), { kind: 'throttled', retryAfterMs: 30_000 }, at);
+    return circuit;
+  };
+  const behindProxy = (circuit: Circuit) => {
+    circuit.gate = { refusal: () => ({ reason: 'proxy', waitMs: 0 }) };
+    return circuit;
+  };
+
+  test.each<[string, Circuit, boolean]>([
+    ['may begin although the circuit is open', opened(), true],
+    ['may begin although Retry-After is not over', held(0), true],
+    ['needs no exception at a closed circuit', new Circuit(OPTIONS), false],
+    ['waits for an egress proxy that is away', behindProxy(new Circuit(OPTIONS)), false],
+    ['waits for an egress proxy that is away before an endpoint that is away', behindProxy(opened()), false],
+  ])('a request that a user sends now %s', (_, circuit, expected) => {
+    expect(circuit.insist('always', 10)).toBe(expected);
+  });
+
+  test('of many requests that a user sends now, one may begin in each pause', () => {
+    const circuit = opened();
+    const begun = [0, 10, 500, 999, 1_000, 1_500, 2_100].filter((now) => circuit.insist('sometimes', now));
+    expect(begun).toEqual([0, 1_000, 2_100]);
+  });
+});
+
 describe('a circuit', () => {
   test.each<[string, Signal[], string]>([
     ['four failures do not open it', Array<Signal>(4).fill(FAILED), 'closed'],

@@ -1,0 +1,71 @@
+import { type Group, type Session } from '../command';
+import { idField, numberField, optionsOf, readFields, type Fields } from '../fields';
+import { usage } from '../process-context';
+import { FOLLOW, type FollowOption, showOrFollow } from './replay';
+
+/** `waypost retry` and `waypost cancel`: sends what waits now, or ends it. */
+
+interface Wanted {
+  destination?: string;
+  maxPerSecond?: number;
+}
+
+const DESTINATION: Fields<Wanted> = {
+  destination: idField('--destination <destination>', 'destination', {
+    about: 'all that wait at this destination, by id or name',
+  }),
+};
+const RATE: Fields<Wanted> = {
+  maxPerSecond: numberField('--max-per-second <n>', 'with --destination: default a slow start', [1, 10_000]),
+};
+
+export function addRecall(program: Group): void {
+  program.leaf<FollowOption>(
+    'retry [delivery]',
+    {
+      summary: 'Send a waiting delivery now, or all that wait at a destination',
+      example: 'retry --destination "My hook" --follow',
+      options: [...optionsOf(DESTINATION), ...optionsOf(RATE), FOLLOW],
+    },
+    async (session, options, id) => {
+      const { destination, maxPerSecond } = await readFields(session, options, { ...DESTINATION, ...RATE });
+      requireOne(id, destination);
+      if (destination === undefined) return one(session, 'retry', id);
+      const body = maxPerSecond === undefined ? {} : { maxPerSecond };
+      const { data } = await session.api().call('POST /destinations/{id}/retry', { id: destination, body });
+      return showOrFollow(session, data, options);
+    },
+  );
+  program.leaf<FollowOption>(
+    'cancel [delivery]',
+    {
+      summary: 'Cancel a waiting delivery, or all that wait at a destination',
+      example: 'cancel dlv_…',
+      options: [...optionsOf(DESTINATION), FOLLOW],
+    },
+    async (session, options, id) => {
+      const { destination } = await readFields(session, options, DESTINATION);
+      requireOne(id, destination);
+      if (destination === undefined) return one(session, 'cancel', id);
+      const { data } = await session.api().call('POST /destinations/{id}/cancel', { id: destination });
+      return showOrFollow(session, data, options);
+    },
+  );
+}
+
+/** @throws a usage error */
+function requireOne(id: string | undefined, destination: string | undefined): void {
+  if ((id === undefined) === (destination === undefined)) {
+    throw usage('Name one delivery, or a destination with --destination.');
+  }
+}
+
+async function one({ api, print }: Session, action: 'retry' | 'cancel', id = ''): Promise<number> {
+  const { data } = await api().call(`POST /deliveries/{id}/${action}`, { id });
+  print.thing(data, [
+    ['delivery', data.id],
+    ['requested', data.action],
+    ['status', data.reason === null ? data.status : `${data.status} (${data.reason})`],
+  ]);
+  return 0;
+}

@@ -1,0 +1,47 @@
+import { RECALLS } from '../../../shared/kafka/topics';
+import { DEFAULT_SHARDS } from '../../../shared/model/config';
+import { shardKeys, urlHash } from '../../../shared/model/delivery';
+import { isUnderWay } from '../../../shared/model/reasons';
+import { type Recall } from '../../../shared/model/recall';
+import { newId } from '../config/config-entries';
+import { type ControlContext } from '../context';
+import { openWebhooks } from '../destinations/stored-webhook';
+import { type DeliveryRow } from '../history/delivery-row';
+import { pointer, Problem } from '../http/problem';
+import { invalidFields } from '../http/validate';
+import { requireRecalls, requireSendable } from '../replays/job';
+import { findRecord } from './delivery-body';
+
+/** Returns the hashes of all other URLs. @throws Problem `invalid_fields` */
+export function closedExcept(
+  { config, encryptor }: ControlContext,
+  destination: string,
+  webhooks: readonly string[],
+): string[] {
+  const data = config.destination(destination)?.data;
+  const known = data ? openWebhooks(data, encryptor) : [];
+  const errors = webhooks.flatMap((id, i) =>
+    known.some(({ sealed }) => sealed.id === id)
+      ? []
+      : [{ pointer: pointer(['webhooks', i]), detail: 'is not the id of a webhook of this destination' }],
+  );
+  if (errors.length > 0) throw invalidFields(errors);
+  return known.flatMap(({ sealed, url }) => (url === undefined || webhooks.includes(sealed.id) ? [] : [urlHash(url)]));
+}
+
+/** Asks the retry service to take one delivery out of its tier, and to send it or let it be cancelled. */
+export async function recallDelivery(deps: ControlContext, row: DeliveryRow, action: 'retry' | 'cancel') {
+  const { kafka, config, producer, now, log } = deps;
+  const { id, destination, status, reason, replay, made: attempt } = row;
+  requireRecalls(config);
+  if (!isUnderWay(status)) throw new Problem('conflict', `The delivery has ended (${status})`);
+  const data = config.destination(destination)?.data;
+  if (action === 'retry' || data?.paused) requireSendable(data);
+  const record = await findRecord(kafka, row, now().getTime());
+  const keys = record?.key ? [record.key.toString()] : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
+  const about = { destination, keys, delivery: { id, replay: Math.max(0, replay), attempt } };
+  const recall: Recall = { kind: 'recall', id: newId('rcl', now()), action, ...about };
+  await producer.send([{ topic: RECALLS, key: destination, value: JSON.stringify(recall) }]);
+  log.info({ delivery: id, destination, action }, 'delivery.recalled');
+  return { id, action, status, reason };
+}

@@ -1,0 +1,42 @@
+import { type DeliveryEvent, type WaitingEvent } from '../../../shared/model/attempt-events';
+import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
+
+/**
+ * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be counted. Pure.
+ *
+ * The status of the row is the result, except for a delivery that was delivered before: it stays delivered. A character
+ * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered.
+ */
+
+/** The fields of the row of a delivery that count here. */
+interface Sent {
+  job: string | null;
+  replay: number;
+}
+
+const UNTRIED = '~';
+export const FAILED = '!';
+
+/** Returns whether a user sent the delivery again. */
+export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
+  return event.kind === 'waiting' && (event.reason === REPLAYED || event.reason === RETRY_REQUESTED);
+}
+
+/** Returns the job of an undelivered delivery after an event. */
+export function jobAfter({ job }: Pick<Sent, 'job'>, event: DeliveryEvent): string | null {
+  return isSentAgain(event) ? (event.job ?? null) : job;
+}
+
+/** Returns the job of a delivered delivery after an event. */
+export function jobOfDelivered({ job, replay }: Sent, event: DeliveryEvent) {
+  if (event.replay <= replay) return job;
+  // Kafka may have the event of the replay behind its first attempt, or twice.
+  if (isSentAgain(event)) return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
+  const isResult = event.kind === 'attempt' && !event.late && job !== null && job !== idOf(job);
+  if (!isResult) return job;
+  return event.outcome === 'delivered' ? idOf(job) : `${idOf(job)}${FAILED}`;
+}
+
+function idOf(job: string | null): string {
+  return job?.replace(/[~!]$/, '') ?? '';
+}

@@ -1,0 +1,139 @@
+import { RECALLS } from '../../../shared/kafka/topics';
+import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { scan } from '../../../shared/kafka/scan';
+import { type ConfigView } from '../../../shared/config/types';
+import { DEFAULT_SHARDS } from '../../../shared/model/config';
+import { shardKeys } from '../../../shared/model/delivery';
+import { readRecall, type Recall, type RecallRecord } from '../../../shared/model/recall';
+import { sleep } from '../../../shared/service/async';
+import { messageOf } from '../../../shared/service/errors';
+import { type Log } from '../../../shared/telemetry/log';
+import { type History } from '../history/history';
+import { windowOf } from './candidates';
+import { isActive, type Job, type RecallProgress } from './job';
+import { type LeasedJob } from './leased-job';
+import { countWaiting } from './store';
+
+/**
+ * Runs a job that sends or cancels all deliveries that wait at a destination. The retry service does the work
+ * (shared/model/recall.ts); the job sends one request, and counts what retry notes about it.
+ */
+
+/** A person watches, and each look is one small read. */
+const LOOK_EVERY_MS = 300;
+
+export interface RecallDeps {
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  producer: Pick<BatchProducer, 'send'>;
+  history: Pick<History, 'ask'>;
+  config: Pick<ConfigView, 'destination'>;
+  windowMs: number;
+  now: () => Date;
+  log: Log;
+}
+
+export class RecallRun {
+  constructor(
+    private readonly leased: LeasedJob,
+    private readonly deps: RecallDeps,
+    private readonly process: { isStopping: () => boolean },
+  ) {}
+
+  private get job(): Job {
+    return this.leased.job;
+  }
+
+  /** Runs the job until it ends or must stop. */
+  async toEnd(): Promise<void> {
+    const { leased, job } = this;
+    const { log } = this.deps;
+    while (this.#goesOn()) {
+      try {
+        await this.#look();
+        await leased.save();
+      } catch (error) {
+        log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
+      }
+      if (this.#goesOn()) await sleep(LOOK_EVERY_MS);
+    }
+    if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
+      await this.#send({ kind: 'stop', recall: job.id }).catch(() => undefined);
+    }
+    await leased.end();
+    log.info({ replay: job.id, action: job.action, status: job.status, sent: job.sent }, 'replay.ended');
+  }
+
+  async #look(): Promise<void> {
+    const { job } = this;
+    const progress = (job.recall ??= await this.#begin());
+    if (!progress.requested) {
+      // Twice, if this process dies before it saves: retry knows the id then.
+      await this.#send(recallOf(job, this.deps));
+      Object.assign(job, { status: 'running', pass: 'running' });
+      progress.requested = true;
+      return;
+    }
+    const [range] = await this.deps.kafka.ranges(RECALLS);
+    const section = { topic: RECALLS, partition: 0, from: progress.next, to: range?.high ?? 0 };
+    for await (const { records, next } of scan(this.deps.kafka, section)) {
+      for (const { value } of records) addNote(job, progress, readRecall(value));
+      progress.next = next;
+    }
+    if (progress.of > 0 && progress.searched.length >= progress.of) job.status = 'done';
+  }
+
+  /** Notes follow the present end of the topic. */
+  async #begin(): Promise<RecallProgress> {
+    const { job } = this;
+    const { kafka, history } = this.deps;
+    const [[range], waiting] = await Promise.all([
+      kafka.ranges(RECALLS),
+      history.ask((database) => countWaiting(database, job.scope.destination)),
+    ]);
+    job.matched = waiting;
+    return { requested: false, next: range?.high ?? 0, searched: [], of: 0 };
+  }
+
+  #send(record: RecallRecord): Promise<void> {
+    const key = this.job.scope.destination;
+    return this.deps.producer.send([{ topic: RECALLS, key, value: JSON.stringify(record) }]);
+  }
+
+  /** Also fails a retry if its destination is off, which would cancel the deliveries. */
+  #goesOn(): boolean {
+    const { job } = this;
+    const destination = this.deps.config.destination(job.scope.destination)?.data;
+    if (isActive(job) && job.action === 'retry' && !destination?.enabled) {
+      Object.assign(job, { status: 'failed', error: 'the destination was switched off or deleted' });
+    }
+    return isActive(job) && !this.leased.lost && !this.process.isStopping();
+  }
+}
+
+/** Adds a note of retry to the progress of a job, if it is about it. Pure. */
+function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined): void {
+  if (!note || !('recall' in note) || note.recall !== job.id) return;
+  if (note.kind === 'taken') job.sent += note.count;
+  if (note.kind === 'searched') {
+    progress.searched = [...new Set([...progress.searched, ...note.partitions])];
+    progress.of = Math.max(progress.of, note.of);
+  }
+  // The history lags: it may not know all that waited.
+  job.matched = Math.max(job.matched, job.sent);
+}
+
+/** Returns the request of a job. Pure. */
+function recallOf(job: Job, { config, windowMs }: Pick<RecallDeps, 'config' | 'windowMs'>): Recall {
+  const { destination } = job.scope;
+  const { shards = DEFAULT_SHARDS } = config.destination(destination)?.data ?? {};
+  return {
+    kind: 'recall',
+    id: job.id,
+    action: job.action === 'cancel' ? 'cancel' : 'retry_all',
+    destination,
+    keys: shardKeys(destination, shards),
+    job: job.id,
+    ...(job.action === 'cancel' && { expiresBy: job.createdAt + windowOf(config, destination, windowMs) }),
+    ...(job.maxPerSecond !== null && { maxPerSecond: job.maxPerSecond }),
+  };
+}

@@ -1,0 +1,82 @@
+import { createDedupWindow, type DedupWindow, refFromHash } from '../../shared/model/dedup-window';
+import { readRecall, type Recall, stepsOf } from '../../shared/model/recall';
+import { type InRecord } from '../../shared/kafka/port';
+
+/** The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were taken. */
+
+/** A recall that this process knows. */
+export interface KnownRecall {
+  recall: Recall;
+  /** when Kafka appended it, ms since 1970 */
+  atMs: number;
+  /** partitions of the tiers that are searched */
+  searched: Set<number>;
+  /** its only delivery was found */
+  found: boolean;
+  stopped: boolean;
+  /** offsets from which a further search reads on, by topic and partition */
+  readTo: Map<string, number>;
+}
+
+/**
+ * Returns the age at which a recall is dropped unfulfilled, ms, after retry was away: a user no longer waits for one
+ * delivery, or the endpoint has changed since it recovered.
+ */
+function lifetimeMs({ delivery, action }: Recall): number {
+  if (delivery) return 60_000;
+  return action === 'recovered' ? 300_000 : 86_400_000;
+}
+
+export class RecallLog {
+  readonly #known = new Map<string, KnownRecall>();
+  readonly #taken: DedupWindow;
+
+  /** @param keepMs retention of the topic */
+  constructor(keepMs: number) {
+    this.#taken = createDedupWindow({ keepMs });
+  }
+
+  get isEmpty(): boolean {
+    return this.#taken.size === 0;
+  }
+
+  /** Reads a record of the topic. Its own notes come back here too, and change nothing then. */
+  onRecord({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>): void {
+    const read = readRecall(value);
+    if (read?.kind === 'recall') this.#add(read, timestampMs);
+    if (read?.kind === 'taken') {
+      this.take(stepsOf(read), timestampMs);
+      const known = this.#known.get(read.recall);
+      if (known) known.found = known.recall.delivery !== undefined;
+    }
+    if (read?.kind === 'searched') for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
+    const stopped = read?.kind === 'stop' ? this.#known.get(read.recall) : undefined;
+    if (stopped) stopped.stopped = true;
+  }
+
+  /** Returns whether a copy of this step was sent. */
+  isTaken(step: string, nowMs: number): boolean {
+    return this.#taken.isDuplicate(refFromHash(step, 0, 1), nowMs);
+  }
+
+  take(steps: readonly string[], nowMs: number): void {
+    for (const step of steps) this.#taken.remember(refFromHash(step, 0, 0), nowMs);
+  }
+
+  /** Returns the recalls that may need work, oldest first, and drops the others. */
+  open(nowMs: number, partitions: number): KnownRecall[] {
+    for (const [id, known] of this.#known) {
+      const { recall, atMs, searched, found, stopped } = known;
+      const over = found || stopped || (recall.delivery === undefined && searched.size >= partitions);
+      if (over || nowMs - atMs > lifetimeMs(recall)) this.#known.delete(id);
+    }
+    return [...this.#known.values()];
+  }
+
+  #add(recall: Recall, atMs: number): void {
+    // A job whose process was killed may send its request twice.
+    if (this.#known.has(recall.id)) return;
+    const fresh = { searched: new Set<number>(), found: false, stopped: false, readTo: new Map<string, number>() };
+    this.#known.set(recall.id, { recall, atMs, ...fresh });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The pace of a recall: a slow start, so that an endpoint that has just recovered is asked for little at first. Pure.
+ * The lanes of delivery decide how many requests run. The pace keeps their queues from overflowing.
+ */
+
+const FIRST_PER_SECOND = 10;
+/** The rate doubles in this time: a thousand have left after 0.9 s, and two thousand after 1.4 s. */
+const DOUBLES_MS = 100;
+/** Of one process. Beyond it, delivery would divert most of them to tiers again. */
+const MOST_PER_SECOND = 4_000;
+/** Tokens saved up, as seconds of the rate. */
+const BURST_S = 0.1;
+/** Longest wait for the next token. */
+const LONGEST_WAIT_MS = 1_000;
+
+export class RecallPace {
+  readonly #begunAt: number;
+  #at: number;
+  #tokens = 1;
+
+  /** @param most per second; undefined for the most that a process sends */
+  constructor(
+    nowMs: number,
+    private readonly most: () => number | undefined,
+  ) {
+    this.#begunAt = this.#at = nowMs;
+  }
+
+  /** Takes up to this many tokens. @returns how many; 0 if it must wait */
+  take(wanted: number, nowMs: number): number {
+    const perSecond = this.#perSecond(nowMs);
+    const earned = ((nowMs - this.#at) * perSecond) / 1_000;
+    this.#tokens = Math.min(Math.max(1, perSecond * BURST_S), this.#tokens + earned);
+    this.#at = nowMs;
+    const taken = Math.min(wanted, Math.floor(this.#tokens));
+    this.#tokens -= taken;
+    return taken;
+  }
+
+  /** Returns the time until the next token, ms. */
+  waitMs(nowMs: number): number {
+    const missing = Math.max(0, 1 - this.#tokens);
+    return Math.min(LONGEST_WAIT_MS, Math.max(1, Math.ceil((missing * 1_000) / this.#perSecond(nowMs))));
+  }
+
+  #perSecond(nowMs: number): number {
+    const ramp = FIRST_PER_SECOND * 2 ** Math.min(20, (nowMs - this.#begunAt) / DOUBLES_MS);
+    return Math.min(ramp, MOST_PER_SECOND, this.most() ?? Infinity);
+  }
+}

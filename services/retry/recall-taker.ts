@@ -1,0 +1,109 @@
+import { type BatchProducer, type InRecord, type OutRecord } from '../../shared/kafka/port';
+import { ATTEMPTS, DUE, RECALLS } from '../../shared/kafka/topics';
+import { recalledHeaders, recallEvent, stepHash, takenNote } from '../../shared/model/recall';
+import { type KnownRecall, type RecallLog } from './recall-log';
+import { countRecalled } from './telemetry';
+
+/**
+ * Copies records of tiers to `webhooks.due` and notes their steps. The order is: the event for the history, the copy, the
+ * note. After a crash between two of them the next owner repeats it, and delivery drops the second copy.
+ */
+
+export interface TakerDeps {
+  producer: Pick<BatchProducer, 'send'>;
+  /** the brokers' clock, ms since 1970 */
+  now: () => number;
+}
+
+interface Chosen {
+  record: InRecord;
+  step: string;
+}
+
+export class RecallTaker {
+  readonly #steps = new Set<string>();
+  /** copies under way, by partition */
+  readonly #taking = new Map<number, number>();
+  #waiting: (() => void)[] = [];
+
+  /** @param mayTake false: the record was returned, or another process owns its partition */
+  constructor(
+    private readonly deps: TakerDeps,
+    private readonly log: RecallLog,
+    private readonly mayTake: (record: InRecord) => boolean,
+  ) {}
+
+  get isIdle(): boolean {
+    return this.#steps.size === 0;
+  }
+
+  isTaking(partition: number): boolean {
+    return this.#taking.has(partition);
+  }
+
+  isTakingStep(step: string): boolean {
+    return this.#steps.has(step);
+  }
+
+  /** Resolves when no copy is under way. */
+  async idle(): Promise<void> {
+    if (!this.isIdle) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** @returns the number of copies, which Kafka has acknowledged. @throws if the producer stops */
+  async take(known: KnownRecall, records: readonly InRecord[]): Promise<number> {
+    const chosen = records.flatMap((record): Chosen[] => {
+      const step = stepHash(record.headers);
+      const isFree = step !== undefined && !this.#steps.has(step) && !this.log.isTaken(step, this.deps.now());
+      return isFree && this.mayTake(record) ? [{ record, step }] : [];
+    });
+    if (chosen.length === 0) return 0;
+    this.#hold(chosen);
+    try {
+      await this.#copy(known, chosen);
+    } finally {
+      this.#release(chosen);
+    }
+    return chosen.length;
+  }
+
+  async #copy({ recall }: KnownRecall, chosen: readonly Chosen[]): Promise<void> {
+    const { producer, now } = this.deps;
+    const nowMs = now();
+    const events = chosen.flatMap(({ record }): OutRecord[] => {
+      const event = recallEvent(recall, record, nowMs);
+      return event ? [{ topic: ATTEMPTS, key: event.delivery, value: JSON.stringify(event) }] : [];
+    });
+    // First the event: the history must not read it after the events of the attempt.
+    if (events.length > 0) await producer.send(events);
+    await producer.send(
+      chosen.map(({ record: { key, value, headers } }) => ({
+        ...{ topic: DUE, key: key?.toString() ?? null, value: Buffer.from(value ?? '') },
+        headers: recalledHeaders(recall, headers),
+      })),
+    );
+    const steps = chosen.map(({ step }) => step);
+    this.log.take(steps, nowMs);
+    countRecalled(recall.action, steps.length);
+    const note = takenNote(recall.id, steps);
+    await producer.send([{ topic: RECALLS, key: recall.destination, value: JSON.stringify(note) }]);
+  }
+
+  #hold(chosen: readonly Chosen[]): void {
+    for (const { record, step } of chosen) {
+      this.#steps.add(step);
+      this.#taking.set(record.partition, (this.#taking.get(record.partition) ?? 0) + 1);
+    }
+  }
+
+  #release(chosen: readonly Chosen[]): void {
+    for (const { record, step } of chosen) {
+      this.#steps.delete(step);
+      const left = (this.#taking.get(record.partition) ?? 1) - 1;
+      if (left > 0) this.#taking.set(record.partition, left);
+      else this.#taking.delete(record.partition);
+    }
+    if (!this.isIdle) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

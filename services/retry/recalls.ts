@@ -1,0 +1,233 @@
+import {
+  type BatchProducer,
+  type InRecord,
+  type Kafka,
+  type OpenRecord,
+  type OutRecord,
+} from '../../shared/kafka/port';
+import { RECALLS } from '../../shared/kafka/topics';
+import { type Recall, type RecallRecord, STANDS_MS, stepHash } from '../../shared/model/recall';
+import { messageOf } from '../../shared/service/errors';
+import { type Log } from '../../shared/telemetry/log';
+import { type KnownRecall, RecallLog } from './recall-log';
+import { RecallPace } from './recall-pace';
+import { type Found, keyPartitions, partitionCount, readTierBounds, searchTiers } from './recall-search';
+import { RecallTaker } from './recall-taker';
+import { countDropped } from './telemetry';
+import { TierPositions } from './tier-positions';
+
+/**
+ * Takes deliveries out of their tiers early, on request (shared/model/recall.ts).
+ *
+ * Each partition of the tiers has one owner, which both returns its due records and recalls its waiting ones, so that
+ * the two never compete. Invariants: a record in a tier is dropped only after Kafka has acknowledged a copy of its step
+ * in `webhooks.due`; and no record falls due before this process knows the notes of the partition's last owner.
+ */
+
+export interface RecallOptions {
+  kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>;
+  producer: Pick<BatchProducer, 'send'>;
+  /** the tiers that are read */
+  tiers: () => readonly string[];
+  /** up to when `webhooks.recalls` is known, by the steady clock */
+  completeAt: () => number;
+  /** the brokers' clock, ms since 1970 */
+  now: () => number;
+  steadyMs: () => number;
+  sleep: (ms: number) => Promise<void>;
+  /** retention of `webhooks.recalls`, ms */
+  keepMs: number;
+  log: Log;
+}
+
+/** Waits of a due record, ms. */
+const UNKNOWN_MS = 50;
+const TAKING_MS = 20;
+/** Pause between two searches for deliveries that were being attempted, and before the next try. */
+const AGAIN_MS = 500;
+/** Time for which a retry of one delivery waits for it to enter a tier: its history is seen before its record. */
+const RETRY_STANDS_MS = 2_000;
+/** Few, so that a cancelled job or a lost partition stops soon. */
+const MOST_AT_ONCE = 200;
+
+export class Recalls {
+  readonly positions: TierPositions;
+  readonly #log: RecallLog;
+  readonly #taker: RecallTaker;
+  readonly #running = new Set<KnownRecall>();
+  #searchesSingle = false;
+  /** number of partitions of the tiers; Infinity: not known yet */
+  #partitions = Infinity;
+  #stopped = false;
+  #works = false;
+  #dropped = 0;
+
+  constructor(private readonly options: RecallOptions) {
+    this.#log = new RecallLog(options.keepMs);
+    this.#taker = new RecallTaker(options, this.#log, (record) => !this.#isGone(record));
+    this.positions = new TierPositions({
+      steadyMs: options.steadyMs,
+      isTaking: (partition) => this.#taker.isTaking(partition),
+      onAssigned: () => this.look(),
+    });
+  }
+
+  /** Number of due records that were dropped because they had left early. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Reads a record of `webhooks.recalls`. */
+  onRecall(record: InRecord): void {
+    this.#log.onRecord(record);
+    this.look();
+  }
+
+  /** Begins to work: the topic is read to its end. */
+  start(): void {
+    this.#works = true;
+    this.look();
+  }
+
+  /** Starts no more copies. Resolves when the current ones are acknowledged. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#taker.idle();
+  }
+
+  /** Decides about a due record: return it, drop it because it has left early, or offer it again after a wait. */
+  check(record: OpenRecord): 'return' | 'drop' | { againInMs: number } {
+    const assignedAt = this.positions.assignedAt(record.partition);
+    if (assignedAt === undefined || this.options.completeAt() < assignedAt) return { againInMs: UNKNOWN_MS };
+    if (this.#log.isEmpty && this.#taker.isIdle) return 'return';
+    const step = stepHash(record.headers);
+    if (step === undefined) return 'return';
+    if (this.#taker.isTakingStep(step)) return { againInMs: TAKING_MS };
+    if (!this.#log.isTaken(step, this.options.now())) return 'return';
+    this.#dropped++;
+    countDropped();
+    return 'drop';
+  }
+
+  /** Starts the work that recalls need and no run does yet. */
+  look(): void {
+    if (!this.#works || this.#stopped) return;
+    const partitions = this.#knownPartitions();
+    if (partitions.length === 0) return;
+    const open = this.#log.open(this.options.now(), this.#partitions).filter((known) => !this.#running.has(known));
+    const single = open.filter(({ recall }) => recall.delivery);
+    // One search finds many; recalls that arrive meanwhile wait for the next search.
+    if (single.length > 0 && !this.#searchesSingle) {
+      this.#searchesSingle = true;
+      this.#run(single, partitions, () => (this.#searchesSingle = false));
+    }
+    for (const known of open) {
+      if (!known.recall.delivery && this.#left(known, partitions).length > 0) this.#run([known], partitions);
+    }
+  }
+
+  /** Returns the partitions that a recall of many needs searched. */
+  #left({ recall, searched, atMs }: KnownRecall, partitions: readonly number[]): number[] {
+    const stands = recall.action === 'cancel' && this.options.now() - atMs < STANDS_MS;
+    return stands ? [...partitions] : partitions.filter((each) => !searched.has(each));
+  }
+
+  /** Returns the owned partitions whose notes are known. */
+  #knownPartitions(): number[] {
+    const completeAt = this.options.completeAt();
+    return [...this.positions.owned].filter((each) => (this.positions.assignedAt(each) ?? Infinity) <= completeAt);
+  }
+
+  #run(group: KnownRecall[], partitions: number[], ended: () => void = () => undefined): void {
+    const { sleep, log } = this.options;
+    for (const known of group) this.#running.add(known);
+    void this.#search(group, partitions)
+      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'recall.interrupted'))
+      .then(() => {
+        ended();
+        this.look();
+        return sleep(AGAIN_MS);
+      })
+      .then(() => {
+        for (const known of group) this.#running.delete(known);
+        this.look();
+      });
+  }
+
+  async #search(group: KnownRecall[], partitions: readonly number[]): Promise<void> {
+    const { kafka, tiers, steadyMs, producer, sleep } = this.options;
+    const [first] = group;
+    if (!first) return;
+    const { recall } = first;
+    const bounds = await readTierBounds(kafka, tiers());
+    this.#partitions = partitionCount(bounds);
+    const left = recall.delivery ? partitions : this.#left(first, partitions);
+    const pace = recall.delivery ? undefined : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
+    const goesOn = (partition: number) =>
+      !this.#stopped &&
+      this.positions.assignedAt(partition) !== undefined &&
+      group.some(({ found, stopped }) => !found && !stopped);
+    const take = (found: Found[]) => this.#take(found, goesOn, pace);
+    const searched = await searchTiers(
+      { kafka, positions: this.positions, sleep },
+      { group, partitions: left, goesOn, take },
+      bounds,
+    );
+    if (recall.delivery) {
+      for (const known of group) known.found ||= this.#isOver(known);
+      return;
+    }
+    const fresh = searched.filter((each) => !first.searched.has(each));
+    for (const each of fresh) first.searched.add(each);
+    if (fresh.length > 0)
+      await producer.send([
+        recordOf(recall, { kind: 'searched', recall: recall.id, partitions: fresh, of: this.#partitions }),
+      ]);
+  }
+
+  /** Returns whether to give up one delivery: it is in no tier, so that it is being attempted or has ended. */
+  #isOver({ recall, atMs }: KnownRecall): boolean {
+    return this.options.now() - atMs > (recall.action === 'cancel' ? STANDS_MS : RETRY_STANDS_MS);
+  }
+
+  /** Takes the found records, at the pace of the recall. */
+  async #take(found: Found[], goesOn: (partition: number) => boolean, pace: RecallPace | undefined): Promise<void> {
+    const { steadyMs, sleep } = this.options;
+    for (let rest = found; rest[0];) {
+      if (!goesOn(rest[0].record.partition)) return;
+      const count = pace ? pace.take(rest.length, steadyMs()) : rest.length;
+      if (pace && count === 0) {
+        await sleep(pace.waitMs(steadyMs()));
+        continue;
+      }
+      const now = rest.slice(0, Math.min(count, MOST_AT_ONCE));
+      rest = rest.slice(now.length);
+      for (const [known, records] of byRecall(now)) {
+        if ((await this.#taker.take(known, records)) > 0 && known.recall.delivery) known.found = true;
+      }
+    }
+  }
+
+  /** Returns this process's part of the rate, by its part of the destination's shards. */
+  #mostPerSecond(recall: Recall): number | undefined {
+    if (recall.maxPerSecond === undefined) return undefined;
+    const all = keyPartitions(recall, this.#partitions);
+    const own = all.filter((each) => this.positions.owned.has(each)).length;
+    return (recall.maxPerSecond * Math.max(1, own)) / Math.max(1, all.length);
+  }
+
+  /** Returns whether a record was returned, or its partition is with another process. */
+  #isGone({ topic, partition, offset }: InRecord): boolean {
+    return this.positions.assignedAt(partition) === undefined || offset < (this.positions.next(topic, partition) ?? 0);
+  }
+}
+
+function recordOf(recall: Recall, note: RecallRecord): OutRecord {
+  return { topic: RECALLS, key: recall.destination, value: JSON.stringify(note) };
+}
+
+function byRecall(found: readonly Found[]): Map<KnownRecall, InRecord[]> {
+  const groups = new Map<KnownRecall, InRecord[]>();
+  for (const { known, record } of found) groups.set(known, [...(groups.get(known) ?? []), record]);
+  return groups;
+}

@@ -1,0 +1,225 @@
+import { type Delivery, type Replay } from '../../shared/api/operations';
+import { openTab, type Tab } from '../support/browser';
+import { CHROMIUM, openChromium } from '../support/chromium';
+import { testWith } from '../support/external-tools';
+import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
+import { eventually } from '../support/eventually';
+
+/** Deliveries that leave their tier early: sent now, cancelled, or because their endpoint recovered. */
+
+/** Longer than the history lags on a busy machine, and short enough to see that the copy in the tier is dropped. */
+const TIER_S = 40;
+/** For deliveries that wait as long as a test runs. */
+const LONG_TIER = '10m';
+/** More than open a circuit. */
+const MANY = 60;
+let stage: StorySystem;
+beforeAll(async () => {
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: `${TIER_S}s,${LONG_TIER}`, WAYPOST_TIMEOUT: '1s' } });
+});
+afterAll(() => stage.close());
+
+interface Answer<T> {
+  status: number;
+  body: T;
+}
+
+async function api<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
+  const { controlUrl, adminToken } = stage.system;
+  const response = await fetch(`${controlUrl}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as T };
+}
+
+/** Waits until the history knows this many deliveries of the destination as under way. */
+async function waiting({ destination }: Connection, count: number): Promise<Delivery[]> {
+  return eventually(
+    async () => {
+      const { body } = await api<{ data: Delivery[] }>('GET', `/deliveries?destination=${destination.id}&limit=200`);
+      const open = body.data.filter(({ attemptsMade, status }) => attemptsMade > 0 || status === 'held');
+      expect(open).toHaveLength(count);
+      return open;
+    },
+    { deadlineMs: 60_000 },
+  );
+}
+
+async function ended(id: string): Promise<Replay> {
+  return eventually(
+    async () => {
+      const { body } = await api<Replay>('GET', `/replays/${id}`);
+      expect(body.status).toBe('done');
+      return body;
+    },
+    { deadlineMs: 60_000 },
+  );
+}
+
+/** Reads a counter of retry, the sum over its series. */
+async function counted(name: string): Promise<number> {
+  const port = stage.system.env.WAYPOST_RETRY_HEALTH_PORT!;
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const rows = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
+  return rows.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+const dropped = () => counted('waypost_retries_dropped_total');
+
+test('a delivery is sent now or cancelled, and its copy in the tier is dropped, also after retry was killed', async () => {
+  const { sink, system } = stage;
+  sink.on('/now', [{ status: 503 }, {}]);
+  sink.on('/unwanted', [{ status: 503 }, {}]);
+  const now = await stage.connect({ webhooks: [{ url: sink.url('/now') }] });
+  const unwanted = await stage.connect({ webhooks: [{ url: sink.url('/unwanted') }] });
+  await now.send();
+  await unwanted.send();
+  const [{ id }, { id: unwantedId }] = [(await waiting(now, 1))[0]!, (await waiting(unwanted, 1))[0]!];
+  expect(await api('POST', `/deliveries/${id}/retry`)).toMatchObject({ status: 202, body: { id, action: 'retry' } });
+  expect((await api('POST', `/deliveries/${unwantedId}/cancel`)).status).toBe(202);
+
+  const [first, second] = await sink.waitFor(2, { path: '/now' });
+  expect(second!.at - first!.at).toBeLessThan(TIER_S * 1_000);
+  // The memory of what has left is in Kafka, not in the process.
+  const pids = system.pids('retry');
+  system.kill('retry');
+  await eventually(() => expect(system.pids('retry').filter((pid) => !pids.includes(pid))).toHaveLength(1));
+  await eventually(
+    async () => {
+      const { body } = await api<Delivery>('GET', `/deliveries/${id}`);
+      expect(body).toMatchObject({ status: 'delivered', replay: 0, attemptsMade: 2 });
+      expect(body.attempts.map(({ n }) => n)).toEqual([1, 2]);
+      const other = await api<Delivery>('GET', `/deliveries/${unwantedId}`);
+      expect(other.body).toMatchObject({ status: 'cancelled', reason: 'cancelled_by_user', nextAttemptAt: null });
+    },
+    { deadlineMs: 60_000 },
+  );
+  expect((await api('POST', `/deliveries/${id}/retry`)).status).toBe(409);
+  expect((await api('POST', `/deliveries/${unwantedId}/cancel`)).status).toBe(409);
+  await eventually(async () => expect(await dropped()).toBe(2), { deadlineMs: 120_000 });
+  expect([sink.received('/now').length, sink.received('/unwanted').length]).toEqual([2, 1]);
+}, 240_000);
+
+test('all that waits at a destination is sent now as a job, which counts what was delivered', async () => {
+  const { sink } = stage;
+  let works = false;
+  const accepted: (string | undefined)[] = [];
+  sink.on('/all', ({ headers }) => {
+    if (!works) return { status: 503 };
+    accepted.push(headers['webhook-id']);
+    return {};
+  });
+  const connection = await stage.connect({ webhooks: [{ url: sink.url('/all') }] });
+  for (let i = 0; i < MANY; i++) await connection.send();
+  await waiting(connection, MANY);
+  await connection.change({ paused: true });
+  expect((await api('POST', `/destinations/${connection.destination.id}/retry`)).status).toBe(409);
+  await connection.change({ paused: false });
+  works = true;
+  const started = await api<Replay>('POST', `/destinations/${connection.destination.id}/retry`, {
+    maxPerSecond: 1_000,
+  });
+  expect(started).toMatchObject({ status: 202, body: { action: 'retry', destination: connection.destination.id } });
+  const done = await ended(started.body.id);
+  await eventually(
+    async () => {
+      const { body } = await api<{ data: Delivery[] }>(
+        'GET',
+        `/deliveries?destination=${connection.destination.id}&status=delivered&limit=200`,
+      );
+      expect(body.data).toHaveLength(MANY);
+    },
+    { deadlineMs: 60_000 },
+  );
+  expect(done.sent).toBeGreaterThan(0);
+  const { body } = await api<Replay>('GET', `/replays/${started.body.id}`);
+  expect(body).toMatchObject({ delivered: body.sent, failedAgain: 0 });
+  expect(accepted.toSorted()).toEqual([...new Set(accepted)].toSorted());
+}, 180_000);
+
+test('all that waits at a destination is cancelled as a job', async () => {
+  const { sink } = stage;
+  sink.on('/never', () => ({ status: 503 }));
+  const connection = await stage.connect({ webhooks: [{ url: sink.url('/never') }] });
+  for (let i = 0; i < 5; i++) await connection.send();
+  await waiting(connection, 5);
+  const started = await api<Replay>('POST', `/destinations/${connection.destination.id}/cancel`);
+  expect(started).toMatchObject({ status: 202, body: { action: 'cancel', delivered: null } });
+  expect(await ended(started.body.id)).toMatchObject({ matched: 5, sent: 5 });
+  await eventually(async () => {
+    const { body } = await api<{ data: Delivery[] }>(
+      'GET',
+      `/deliveries?destination=${connection.destination.id}&status=cancelled`,
+    );
+    expect(body.data.map(({ reason }) => reason)).toEqual(Array(5).fill('cancelled_by_user'));
+  });
+}, 120_000);
+
+/** Opens the console as administrator. */
+async function signIn({ page }: Tab, path: string): Promise<void> {
+  await page.goto(`${stage.system.controlUrl}${path}`);
+  await page.getByLabel(/^Token/).fill(stage.system.adminToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Presses a button, and the same button in the dialog that it opens. */
+async function confirm({ page }: Tab, label: string, question: string): Promise<void> {
+  await page.getByRole('button', { name: label, exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: question });
+  await dialog.getByRole('button', { name: label, exact: true }).click();
+}
+
+testWith(
+  CHROMIUM,
+  'an operator sends and cancels waiting deliveries in the console: one, several, and all of a destination',
+  async () => {
+    const { sink, system } = stage;
+    let works = false;
+    sink.on('/console', () => ({ status: works ? 200 : 503 }));
+    const retry = { delays: [LONG_TIER] };
+    const connection = await stage.connect({ webhooks: [{ url: sink.url('/console') }], retry });
+    // Fewer than open a circuit.
+    for (let i = 0; i < 4; i++) await connection.send();
+    const [one, unwanted, ...rest] = await waiting(connection, 4);
+    works = true;
+    const browser = await openChromium();
+    const tab = await openTab(browser);
+    const { page } = tab;
+    const at = (path: string) => `${system.controlUrl}${path}`;
+    const isGood = async () => expect(await tab.barriers()).toEqual([]);
+    const facts = page.getByRole('region', { name: 'Facts' });
+    try {
+      await signIn(tab, `/deliveries/${one!.id}`);
+      await page.getByRole('button', { name: 'Send now' }).waitFor();
+      await isGood();
+      await confirm(tab, 'Send now', 'Send this delivery now?');
+      await facts.getByText('delivered', { exact: true }).waitFor();
+      expect(await page.getByRole('button', { name: 'Send now' }).count()).toBe(0);
+
+      await page.goto(at(`/deliveries/${unwanted!.id}`));
+      await confirm(tab, 'Cancel delivery', 'Cancel this delivery?');
+      await facts.getByText('cancelled', { exact: true }).waitFor();
+      await facts.getByText('Someone cancelled it').waitFor();
+
+      await page.goto(at(`/deliveries?destination=${connection.destination.id}`));
+      await page.getByLabel(`Select delivery ${rest[0]!.id}`).check();
+      await confirm(tab, 'Send 1 now', 'Send 1 delivery now?');
+      await page.getByText('1 being sent').waitFor();
+      await eventually(() => expect(sink.deliveries('/console').repeats).toBe(2));
+
+      await page.goto(at(`/destinations/${connection.destination.id}`));
+      await confirm(tab, 'Send all now', 'Send 1 waiting message now?');
+      await page.getByRole('heading', { name: 'Retry of all' }).waitFor();
+      await page.getByText('1 delivered, 0 failed again').waitFor();
+      await isGood();
+      expect(sink.deliveries('/console')).toMatchObject({ distinct: 4, repeats: 3 });
+      expect(tab.complaints.filter((text) => !text.includes('401'))).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  },
+  300_000,
+);

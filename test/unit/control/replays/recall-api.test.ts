@@ -1,0 +1,174 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts, recordEvents } from '../../../../services/control/history/record-events';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
+import { type RecallRecord, takenNote } from '../../../../shared/model/recall';
+import { RETRY_REQUESTED } from '../../../../shared/model/reasons';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+
+/** Retries, cancellations and partial replays through the API, on an in-memory log. */
+
+let database: Database;
+let control: ControlUnderTest;
+let destination: string;
+let webhooks: { id: string }[];
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => begin());
+
+async function begin({ isNew = true } = {}): Promise<void> {
+  control = await controlUnderTest({ database, isNew });
+  control.clock.now = new Date(at(3_600));
+  await database.query('delete from waypost.deliveries');
+  await database.query('delete from waypost.replays');
+  const urls = [{ url: 'https://a.example/' }, { url: 'https://b.example/' }];
+  const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks: urls, enabled: true };
+  const { body } = await control.call('post', '/destinations').send(made);
+  ({ id: destination, webhooks } = body as { id: string; webhooks: { id: string }[] });
+}
+
+const record = async (...events: DeliveryEvent[]) => recordEvents(database, events, await readParts(database));
+const post = (path: string, body: object = {}) => control.call('post', path).send(body);
+const asked = () =>
+  control.memory.records('webhooks.recalls').map(({ value }) => JSON.parse(String(value)) as RecallRecord);
+const change = (body: object) => control.call('patch', `/destinations/${destination}`).send(body);
+const note = (value: RecallRecord) =>
+  control.memory.append([{ topic: 'webhooks.recalls', key: destination, value: JSON.stringify(value) }]);
+
+describe('one waiting delivery', () => {
+  it.each(['retry', 'cancel'] as const)('a %s names the delivery, its replay and its attempts', async (action) => {
+    await record(aFailure({ destination }), aFailure({ destination, n: 2, hop: 1, at: at(20) }));
+    const { status, body } = await post(`/deliveries/dlv_1/${action}`);
+    expect([status, body]).toEqual([202, { id: 'dlv_1', action, status: 'retrying', reason: 'backoff' }]);
+    const delivery = { id: 'dlv_1', replay: 0, attempt: 2 };
+    expect(asked()).toMatchObject([{ kind: 'recall', action, destination, delivery, keys: expect.any(Array) }]);
+  });
+
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    ['has ended', () => record(anAttempt({ destination })), /has ended \(delivered\)/],
+    ['is dead', () => record(aDeath({ destination })), /has ended \(dead\)/],
+    ['is paused', () => Promise.all([record(aFailure({ destination })), change({ paused: true })]), /paused/],
+  ])('neither a retry nor a cancellation is possible if it %s', async (_, arrange, detail) => {
+    await arrange();
+    for (const action of ['retry', 'cancel']) {
+      const { status, body } = await post(`/deliveries/dlv_1/${action}`);
+      expect([status, body.detail]).toEqual([409, expect.stringMatching(detail)]);
+    }
+    expect(asked()).toEqual([]);
+  });
+
+  it('a delivery of a destination that is off can only be cancelled', async () => {
+    await record(aFailure({ destination }));
+    await change({ enabled: false });
+    expect((await post('/deliveries/dlv_1/retry')).status).toBe(409);
+    expect((await post('/deliveries/dlv_1/cancel')).status).toBe(202);
+  });
+
+  it('while a process of an older version may run, nothing is sent or cancelled early', async () => {
+    await begin({ isNew: false });
+    await record(aFailure({ destination }));
+    for (const path of ['/deliveries/dlv_1/retry', '/deliveries/dlv_1/cancel', `/destinations/${destination}/retry`]) {
+      const { status, body } = await post(path);
+      expect([status, body.detail]).toEqual([409, expect.stringContaining('waypost record-format show')]);
+    }
+    expect(asked()).toEqual([]);
+  });
+});
+
+describe('all that waits at a destination', () => {
+  const waiting = (...ids: string[]) => record(...ids.map((delivery) => aFailure({ delivery, destination })));
+  const job = async (id: string) => (await control.call('get', `/replays/${id}`)).body;
+  const requested = () =>
+    eventually(() => {
+      const [request] = asked();
+      expect(request).toBeDefined();
+      return request;
+    });
+
+  it('a retry is a job that counts what retry takes, and what becomes of it', async () => {
+    await waiting('dlv_1', 'dlv_2', 'dlv_3');
+    const started = await post(`/destinations/${destination}/retry`, { maxPerSecond: 50 });
+    expect(started).toMatchObject({ status: 202, body: { action: 'retry', origin: 'waiting', maxPerSecond: 50 } });
+    const { id } = started.body as { id: string };
+    expect(started.headers.location).toContain(`/replays/${id}`);
+    expect(await requested()).toMatchObject({ kind: 'recall', id, action: 'retry_all', destination, job: id });
+    note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
+    note({ kind: 'searched', recall: id, partitions: [0, 1], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ matched: 3, sent: 3, progress: 0.667 }));
+    note({ kind: 'searched', recall: id, partitions: [2], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', progress: 1 }));
+    const retried = (delivery: string) =>
+      aWait({ delivery, destination, n: 1, hop: 1, reason: RETRY_REQUESTED, job: id, at: at(30) });
+    await record(...['dlv_1', 'dlv_2', 'dlv_3'].map(retried));
+    expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0 });
+    await record(
+      anAttempt({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
+      aFailure({ delivery: 'dlv_2', destination, n: 2, hop: 1, at: at(31) }),
+    );
+    expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 1 });
+  });
+
+  it('a cancellation also covers what is being attempted, and counts no results', async () => {
+    await waiting('dlv_1');
+    const { body } = await post(`/destinations/${destination}/cancel`);
+    expect(body).toMatchObject({ action: 'cancel', delivered: null, failedAgain: null });
+    const request = (await requested()) as { expiresBy?: number };
+    expect(request.expiresBy).toBeGreaterThan(control.clock.now.getTime());
+  });
+
+  it('a job that is cancelled stops retry, and cannot be resumed', async () => {
+    await waiting('dlv_1');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    expect((await post(`/replays/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
+    expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id });
+    expect((await post(`/replays/${id}/resume`)).status).toBe(409);
+  });
+
+  it.each([
+    ['paused', { paused: true }],
+    ['off', { enabled: false }],
+  ])('a destination that is %s sends nothing, and its deliveries can be cancelled', async (_, fields) => {
+    await waiting('dlv_1');
+    await change(fields);
+    expect((await post(`/destinations/${destination}/retry`)).status).toBe(409);
+    expect((await post(`/destinations/${destination}/cancel`)).status).toBe(202);
+  });
+});
+
+describe('a replay to some URLs', () => {
+  const KNOWN = { topic: 'webhooks', partition: 0, offset: 0 };
+  const A = urlHash('https://a.example/');
+  /** Appends the record of a delivery that one URL took and the other rejected. */
+  async function partly(): Promise<void> {
+    const about = { id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' };
+    const times = { acceptedAt: START, expiresAt: START, attempt: 0, hop: 0, replay: 0, closed: [], traceparent: '' };
+    const headers = encodeDelivery({ ...about, ...times } as Parameters<typeof encodeDelivery>[0]);
+    control.memory.append([{ topic: 'webhooks', key: `${destination}:0`, value: '{}', headers }]);
+    const urls = [aUrl({ url: webhooks[0]!.id }), aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 })];
+    await record(anAttempt({ destination, urls, record: KNOWN }));
+  }
+  const closed = () =>
+    control.memory.records('webhooks.due').map(({ headers }) => {
+      const decoded = decodeDelivery(headers);
+      return decoded.kind === 'delivery' ? decoded.delivery.closed : undefined;
+    });
+
+  it('one URL of several gets the delivery again', async () => {
+    await partly();
+    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
+    expect(closed()).toEqual([[A]]);
+  });
+
+  it('an unknown webhook is refused by its place', async () => {
+    await partly();
+    const { status, body } = await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[0]!.id, 'whk_other'] });
+    expect([status, body.errors[0].pointer]).toEqual([422, '#/webhooks/1']);
+    expect(closed()).toEqual([]);
+  });
+});

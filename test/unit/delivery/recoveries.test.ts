@@ -1,0 +1,79 @@
+import { Recoveries, showsRecovery } from '../../../services/delivery/recoveries';
+import { type Endpoint, type Lookup } from '../../../services/delivery/destinations';
+import { type DeliveryInHand, type Disposition } from '../../../services/delivery/disposition';
+import { recordingProducer } from '../../support/fakes';
+import { ProcessTime } from '../../../tools/simulator/process-time';
+import { Agenda } from '../../../tools/simulator/virtual-clock';
+
+const ENDPOINT: Endpoint = {
+  ...{ id: 'whk', hash: 'hash', lane: 'dst/hash', destinationId: 'dst', shards: 4 },
+  ...{ origin: 'https://a.example', path: '/', staticHeaders: [], secrets: [] },
+};
+const LOOKUP: Lookup = {
+  ...{ kind: 'open', version: 1 },
+  destination: { enabled: true, paused: false, secrets: undefined, endpoints: [ENDPOINT] },
+};
+
+function setUp({ known = true } = {}) {
+  const agenda = new Agenda();
+  const producer = recordingProducer();
+  const owns = (key: string) => key !== 'dst:3';
+  const recoveries = new Recoveries({ producer, known: () => known, owns, time: new ProcessTime(agenda) });
+  const turn = (state: 'open' | 'closed') => recoveries.turned({ endpoint: ENDPOINT, state, why: 'ok' });
+  return { agenda, recoveries, turn, asked: () => producer.values('webhooks.recalls') };
+}
+
+test('a circuit that closes asks for the backlog of the shards that this process has, once it has reached its tier', async () => {
+  const { agenda, turn, asked } = setUp();
+  turn('closed');
+  expect(asked()).toEqual([]);
+  await agenda.run(1_000);
+  const keys = ['dst:0', 'dst:1', 'dst:2'];
+  expect(asked()).toMatchObject([{ kind: 'recall', action: 'recovered', destination: 'dst', keys }]);
+});
+
+test('a circuit that opens again stops the return of its backlog', async () => {
+  const { agenda, turn, asked } = setUp();
+  turn('closed');
+  await agenda.run(1_000);
+  turn('open');
+  const [{ id: recall }] = asked() as [{ id: string }];
+  expect(asked().at(-1)).toEqual({ kind: 'stop', recall });
+});
+
+test('a circuit that opens again at once asks for no backlog', async () => {
+  const { agenda, turn, asked } = setUp();
+  turn('closed');
+  turn('open');
+  await agenda.run(1_000);
+  expect(asked().filter(({ kind }) => kind === 'recall')).toEqual([]);
+});
+
+test('while a process of an older version may run, no backlog is asked for', async () => {
+  const { agenda, recoveries, turn, asked } = setUp({ known: false });
+  turn('closed');
+  recoveries.arrived('dst', LOOKUP);
+  await agenda.run(1_000);
+  expect(asked()).toEqual([]);
+});
+
+test('parked deliveries that come back by themselves ask for the others once a minute', async () => {
+  const { agenda, recoveries, asked } = setUp();
+  for (let i = 0; i < 5; i++) recoveries.arrived('dst', LOOKUP);
+  await agenda.run(59_000);
+  recoveries.arrived('dst', LOOKUP);
+  expect(asked()).toHaveLength(1);
+  await agenda.run(62_000);
+  recoveries.arrived('dst', LOOKUP);
+  await agenda.run(63_000);
+  expect(asked()).toHaveLength(2);
+});
+
+test.each<[string, object, string, boolean]>([
+  ['a parked delivery that is delivered shows a recovery', { reason: 'circuit_open' }, 'delivered', true],
+  ['a parked delivery that fails shows no recovery', { reason: 'circuit_open' }, 'retried', false],
+  ['a recalled delivery shows no recovery', { reason: 'circuit_open', recalled: 'recovered' }, 'delivered', false],
+  ['a delivery that had failed shows no recovery', { reason: 'backoff' }, 'delivered', false],
+])('%s', (_, delivery, kind, expected) => {
+  expect(showsRecovery({ delivery } as DeliveryInHand, { kind } as Disposition)).toBe(expected);
+});

@@ -1,0 +1,112 @@
+import { encodeDelivery, type Delivery } from '../../../shared/model/delivery';
+import {
+  isRecalled,
+  type ParkedRecord,
+  readRecall,
+  type Recall,
+  recallEvent,
+  recalledHeaders,
+  stepHash,
+  stepsOf,
+  takenNote,
+} from '../../../shared/model/recall';
+
+const AT = 1_700_000_000_000;
+const DELIVERY: Delivery = {
+  ...{ id: 'dlv_1', messageId: 'm', sourceId: 'src', destinationId: 'dst', type: 'track', closed: [] },
+  ...{ acceptedAt: AT - 60_000, expiresAt: AT + 3_600_000, attempt: 2, hop: 4, replay: 0, traceparent: 'tp' },
+  reason: 'backoff',
+};
+const recall = (over: Partial<Recall> = {}): Recall => ({
+  ...{ kind: 'recall', id: 'r', action: 'retry_all', destination: 'dst', keys: ['dst:0'] },
+  ...over,
+});
+const parked = (over: Partial<Delivery> = {}, { key = 'dst:0', atMs = AT - 1 } = {}): ParkedRecord => ({
+  ...{ topic: 'webhooks.retry.1m', partition: 3, offset: 7, timestampMs: atMs, key: Buffer.from(key) },
+  headers: encodeDelivery({ ...DELIVERY, ...over }),
+});
+const one = (over: object = {}) => ({ delivery: { id: 'dlv_1', replay: 0, attempt: 2, ...over } });
+
+test.each<[string, Recall, ParkedRecord, boolean]>([
+  ['a retry of all takes what waits at its destination', recall(), parked(), true],
+  ['a retry of all leaves other destinations', recall({ destination: 'dst2' }), parked(), false],
+  [
+    'a destination is not mistaken for a longer id',
+    recall(),
+    parked({ destinationId: 'dst2' }, { key: 'dst2:0' }),
+    false,
+  ],
+  ['a retry of all leaves tests', recall(), parked({ test: true }), false],
+  ['a retry of all leaves what enters a tier after it', recall(), parked({}, { atMs: AT + 1 }), false],
+  [
+    'a recovery takes what the open circuit parked',
+    recall({ action: 'recovered' }),
+    parked({ reason: 'circuit_open' }),
+    true,
+  ],
+  ['a recovery leaves failed attempts to their plan', recall({ action: 'recovered' }), parked(), false],
+  ['a retry of one takes its delivery', recall({ action: 'retry', ...one() }), parked(), true],
+  ['a retry of one leaves others', recall({ action: 'retry', ...one({ id: 'dlv_2' }) }), parked(), false],
+  ['a retry of one leaves another replay', recall({ action: 'retry', ...one({ replay: 1 }) }), parked(), false],
+  [
+    'a retry of one leaves the wait after the attempt that it caused',
+    recall({ action: 'retry', ...one() }),
+    parked({ attempt: 3 }),
+    false,
+  ],
+  [
+    'a cancellation of one takes also its next wait',
+    recall({ action: 'cancel', ...one() }),
+    parked({ attempt: 3 }),
+    true,
+  ],
+  [
+    'a cancellation of all takes a delivery that was being attempted',
+    recall({ action: 'cancel', expiresBy: DELIVERY.expiresAt }),
+    parked({}, { atMs: AT + 1 }),
+    true,
+  ],
+  [
+    'a cancellation of all leaves a later replay',
+    recall({ action: 'cancel', expiresBy: DELIVERY.expiresAt - 1 }),
+    parked({ replay: 1 }, { atMs: AT + 1 }),
+    false,
+  ],
+])('%s', (_, request, record, expected) => {
+  expect(isRecalled(request, record, AT)).toBe(expected);
+});
+
+test('the note of what was taken names each step, and no other step has its hash', () => {
+  const hashes = [{}, { attempt: 3 }, { hop: 5 }, { replay: 1 }, { id: 'dlv_2' }].map(
+    (over) => stepHash(parked(over).headers) ?? '',
+  );
+  expect(new Set(hashes).size).toBe(5);
+  const note = takenNote('r', hashes);
+  expect(readRecall(Buffer.from(JSON.stringify(note)))).toEqual(note);
+  expect([note.count, stepsOf(note)]).toEqual([5, hashes]);
+});
+
+test.each([
+  ['text', 'no JSON'],
+  ['another kind', '{"kind":"later"}'],
+  ['an action of a newer version', '{"kind":"recall","id":"r","action":"later","destination":"dst","keys":[]}'],
+  ['null', 'null'],
+])('a record that is %s is ignored', (_, value) => {
+  expect(readRecall(Buffer.from(value))).toBeUndefined();
+});
+
+test('the copy has the step and the headers of its record, and the mark', () => {
+  const { headers } = parked();
+  expect(recalledHeaders(recall(), headers)).toEqual({ ...headers, recalled: 'retry_all' });
+});
+
+test.each([
+  ['a retry', 'retry', 'retry_requested'],
+  ['a retry of all', 'retry_all', 'retry_requested'],
+  ['a recovery', 'recovered', undefined],
+  ['a cancellation', 'cancel', undefined],
+] as const)('the history learns of %s as far as it has no other event', (_, action, reason) => {
+  const event = recallEvent(recall({ action, job: 'rpl_1' }), parked(), AT);
+  expect(event?.reason).toBe(reason);
+  if (event) expect(event).toMatchObject({ kind: 'waiting', delivery: 'dlv_1', n: 2, hop: 4, job: 'rpl_1' });
+});

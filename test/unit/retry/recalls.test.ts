@@ -1,0 +1,287 @@
+import { Requeuer } from '../../../services/retry/handler';
+import { Recalls } from '../../../services/retry/recalls';
+import { createStepDedup } from '../../../shared/model/dedup-window';
+import { encodeDelivery, type Delivery } from '../../../shared/model/delivery';
+import { type Recall } from '../../../shared/model/recall';
+import { type OpenRecord, type OutRecord } from '../../../shared/kafka/port';
+import { partitionOf } from '../../../shared/kafka/protocol/bytes';
+import { DUE, RECALLS, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
+import { createLog } from '../../../shared/telemetry/log';
+import { type Random, randomOf } from '../../../tools/harness/random';
+import { Agenda } from '../../../tools/simulator/virtual-clock';
+
+/**
+ * Retry processes that recall, return, die and start again at random, in virtual time. Behind them stands delivery,
+ * which drops the second record of a step and never crashes here.
+ */
+
+const PARTITIONS = 3;
+const TIERS_MS = [2_000, 5_000, 9_000];
+const KEEP_MS = 86_400_000;
+const START = 1_700_000_000_000;
+const COMMIT_MS = 100;
+const ACK_MS = 5;
+
+interface Stored extends OutRecord {
+  offset: number;
+  timestampMs: number;
+}
+
+class Broker {
+  readonly agenda = new Agenda();
+  readonly logs = new Map<string, Stored[]>();
+  readonly committed = new Map<string, number>();
+  /** copies that delivery takes, by step */
+  readonly delivered: string[] = [];
+  readonly #steps = createStepDedup();
+  readonly onAppend = new Set<(topic: string, partition: number, record: Stored) => void>();
+
+  get now(): number {
+    return START + this.agenda.now;
+  }
+
+  log(topic: string, partition: number): Stored[] {
+    const name = `${topic}/${partition}`;
+    let log = this.logs.get(name);
+    if (!log) this.logs.set(name, (log = []));
+    return log;
+  }
+
+  append(record: OutRecord): void {
+    const partition = record.topic === RECALLS ? 0 : partitionOf(record.key ?? '', PARTITIONS);
+    const log = this.log(record.topic, partition);
+    const stored = { ...record, offset: log.length, timestampMs: this.now };
+    log.push(stored);
+    for (const hear of this.onAppend) hear(record.topic, partition, stored);
+    if (record.topic !== DUE) return;
+    const step = { topic: DUE, partition, offset: stored.offset, headers: record.headers ?? {} };
+    const { delivery, hop } = record.headers ?? {};
+    if (!this.#steps.isDuplicateStep(step, this.now)) this.delivered.push(`${delivery}.${hop}`);
+  }
+}
+
+/** One retry process. `kill` is SIGKILL: what it has handed to Kafka may still be written. */
+class RetryProcess {
+  readonly #recalls: Recalls;
+  readonly #returner: Requeuer;
+  readonly #positions = new Map<string, number>();
+  readonly #done = new Map<string, Set<number>>();
+  #alive = true;
+  readonly hears: (topic: string, partition: number, record: Stored) => void;
+
+  constructor(
+    private readonly broker: Broker,
+    private readonly random: Random,
+  ) {
+    const { agenda } = broker;
+    const tiers = TIERS_MS.map(tierTopic);
+    const producer = {
+      pendingBytes: 0,
+      oldestPendingAt: undefined,
+      close: () => Promise.resolve(),
+      send: (records: OutRecord[]) =>
+        new Promise<void>((resolve) => {
+          if (!this.#alive) return;
+          const tookMs = random.between(1, 3 * ACK_MS);
+          agenda.in(tookMs, () => {
+            for (const record of records) broker.append(record);
+          });
+          agenda.in(tookMs + random.between(0, ACK_MS), () => this.#alive && resolve());
+        }),
+    };
+    this.#recalls = new Recalls({
+      kafka: {
+        read: ({ topic, partition, offset, maxBytes }) => {
+          const most = Math.max(1, Math.floor(maxBytes / 100_000));
+          const log = broker.log(topic, partition);
+          const records = log.slice(offset, offset + most).map((each) => inRecord(topic, partition, each));
+          const next = offset + records.length;
+          return later(agenda, 1, () => ({ records, next, end: log.length, gone: false }));
+        },
+        ranges: (topic) =>
+          later(agenda, 1, () =>
+            Array.from({ length: PARTITIONS }, (_, partition) => ({
+              ...{ partition, low: 0 },
+              high: broker.log(topic, partition).length,
+            })),
+          ),
+        committed: (_, topic) =>
+          later(agenda, 1, () =>
+            Array.from({ length: PARTITIONS }, (_, n) => broker.committed.get(`${topic}/${n}`) ?? 0),
+          ),
+      },
+      producer,
+      tiers: () => tiers,
+      completeAt: () => Infinity,
+      now: () => broker.now,
+      steadyMs: () => agenda.now,
+      sleep: (ms) => new Promise((resolve) => agenda.in(ms, () => this.#alive && resolve())),
+      keepMs: KEEP_MS,
+      log: createLog('test', 'silent'),
+    });
+    for (const record of broker.log(RECALLS, 0)) this.#recalls.onRecall(inRecord(RECALLS, 0, record));
+    this.hears = (topic, partition, record) => {
+      if (topic === RECALLS && this.#alive) this.#recalls.onRecall(inRecord(topic, partition, record));
+    };
+    broker.onAppend.add(this.hears);
+    this.#returner = new Requeuer({
+      producer,
+      recalls: this.#recalls,
+      now: () => broker.now,
+      onRoom: () => undefined,
+    });
+    this.#recalls.positions.onAssigned(new Set(Array.from({ length: PARTITIONS }, (_, n) => n)));
+    this.#recalls.start();
+    for (const topic of tiers) for (let n = 0; n < PARTITIONS; n++) this.#read(topic, n);
+    this.#commit();
+  }
+
+  kill(): void {
+    this.#alive = false;
+    this.broker.onAppend.delete(this.hears);
+  }
+
+  #read(topic: string, partition: number): void {
+    if (!this.#alive) return;
+    const { agenda, committed } = this.broker;
+    const name = `${topic}/${partition}`;
+    const at = this.#positions.get(name) ?? committed.get(name) ?? 0;
+    const stored = this.broker.log(topic, partition)[at];
+    const again = (ms: number) => agenda.in(ms, () => this.#read(topic, partition));
+    if (!stored) return again(20);
+    const done = () => {
+      let finished = this.#done.get(name);
+      if (!finished) this.#done.set(name, (finished = new Set()));
+      finished.add(stored.offset);
+    };
+    const result = this.#returner.onRecord({ ...inRecord(topic, partition, stored), done });
+    if (result !== 'accepted') return again(typeof result === 'object' ? result.againInMs : 10);
+    this.#positions.set(name, at + 1);
+    again(this.random.between(0, 2));
+  }
+
+  /** Commits up to the lowest open record. */
+  #commit(): void {
+    if (!this.#alive) return;
+    const { committed, agenda } = this.broker;
+    for (const [name, done] of this.#done) {
+      let next = committed.get(name) ?? 0;
+      while (done.delete(next)) next++;
+      committed.set(name, next);
+    }
+    agenda.in(COMMIT_MS, () => this.#commit());
+  }
+}
+
+function later<T>(agenda: Agenda, ms: number, read: () => T): Promise<T> {
+  return new Promise((resolve) => agenda.in(ms, () => resolve(read())));
+}
+
+function inRecord(topic: string, partition: number, stored: Stored): OpenRecord {
+  const { offset, timestampMs, key, value, headers = {} } = stored;
+  const bytes = (text: Buffer | string | null) => (text === null ? null : Buffer.from(text));
+  const nothing = { done: () => undefined, isRevoking: false, handBack: () => false, defer: () => undefined };
+  return { topic, partition, offset, timestampMs, headers, key: bytes(key), value: bytes(value), ...nothing };
+}
+
+/** Puts a delivery into a tier. */
+function park(broker: Broker, number: number, destination: string, random: Random): void {
+  const delivery: Delivery = {
+    ...{ id: `dlv_${number}`, messageId: `msg_${number}`, sourceId: 'src_1', destinationId: destination },
+    ...{ type: 'track', acceptedAt: broker.now, expiresAt: broker.now + 3_600_000, replay: 0, closed: [] },
+    ...{ attempt: 1, hop: random.between(1, 3), traceparent: '' },
+    reason: random.one(['circuit_open', 'backoff']),
+  };
+  const key = `${destination}:${number % 4}`;
+  const tier = random.one(TIERS_MS);
+  broker.append({ topic: tierTopic(tier), key, value: `body ${number}`, headers: encodeDelivery(delivery) });
+}
+
+function request(broker: Broker, recall: Omit<Recall, 'kind' | 'keys'>): void {
+  const keys = Array.from({ length: 4 }, (_, i) => `${recall.destination}:${i}`);
+  const value = JSON.stringify({ kind: 'recall', keys, ...recall } satisfies Recall);
+  broker.append({ topic: RECALLS, key: recall.destination, value });
+}
+
+const stepsIn = (broker: Broker) =>
+  [...broker.logs]
+    .filter(([name]) => tierDelayMs(name.split('/')[0]!) !== undefined)
+    .flatMap(([, log]) => log.map(({ headers }) => `${headers!.delivery}.${headers!.hop}`));
+
+test.each(Array.from({ length: 60 }, (_, seed) => seed))(
+  'with random recalls and kills, each delivery comes to delivery exactly once (seed %i)',
+  async (seed) => {
+    const random = randomOf(seed);
+    const broker = new Broker();
+    const { agenda } = broker;
+    let process = new RetryProcess(broker, random);
+    for (let i = 0; i < 300; i++) agenda.at(random.between(0, 8_000), () => park(broker, i, `dst_${i % 3}`, random));
+    for (let i = 0; i < 12; i++) {
+      const action = random.one(['retry', 'retry_all', 'recovered', 'cancel'] as const);
+      const number = random.between(0, 299);
+      const one = action === 'retry' || random.between(0, 3) === 0;
+      const delivery = one && { delivery: { id: `dlv_${number}`, replay: 0, attempt: 1 } };
+      const id = `rcl_${i}`;
+      agenda.at(random.between(500, 12_000), () =>
+        request(broker, { id, action, destination: `dst_${number % 3}`, ...delivery }),
+      );
+    }
+    for (let i = random.between(0, 4); i > 0; i--) {
+      agenda.at(random.between(500, 12_000), () => {
+        process.kill();
+        agenda.in(random.between(1, 300), () => (process = new RetryProcess(broker, random)));
+      });
+    }
+    await agenda.run(60_000);
+    expect(broker.delivered.toSorted()).toEqual(stepsIn(broker).toSorted());
+    process.kill();
+  },
+);
+
+/** Lets 60 deliveries wait for 9 s, and runs `act` after a second. @returns when each came to delivery, ms */
+async function recalled(act: (broker: Broker) => void, forMs = 4_000) {
+  const random = randomOf(1);
+  const broker = new Broker();
+  const process = new RetryProcess(broker, random);
+  for (let i = 0; i < 60; i++) {
+    const reason = i % 2 === 0 ? 'circuit_open' : 'backoff';
+    const delivery = { id: `dlv_${i}`, messageId: `m${i}`, sourceId: 's', destinationId: `dst_${i % 3}`, closed: [] };
+    const times = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1, replay: 0 };
+    const headers = encodeDelivery({ ...delivery, ...times, type: 'track', traceparent: '', reason });
+    broker.append({ topic: tierTopic(9_000), key: `dst_${i % 3}:${i % 4}`, value: 'body', headers });
+  }
+  broker.agenda.at(1_000, () => act(broker));
+  await broker.agenda.run(forMs);
+  process.kill();
+  const copies = [...broker.logs].filter(([name]) => name.startsWith(`${DUE}/`)).flatMap(([, log]) => log);
+  return copies.map(({ headers }) => headers!);
+}
+
+test('a retry of one delivery copies its record with the same step and a mark, within a second', async () => {
+  const delivery = { id: 'dlv_7', replay: 0, attempt: 1 };
+  const copies = await recalled(
+    (broker) => request(broker, { id: 'r', action: 'retry', destination: 'dst_1', delivery }),
+    2_000,
+  );
+  expect(copies).toEqual([expect.objectContaining({ delivery: 'dlv_7', attempt: '1', hop: '1', recalled: 'retry' })]);
+});
+
+test('a retry of all copies all records of the destination, and no other', async () => {
+  const copies = await recalled((broker) => request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1' }));
+  expect(copies).toHaveLength(20);
+  expect(copies.every(({ destination, recalled: mark }) => destination === 'dst_1' && mark === 'retry_all')).toBe(true);
+});
+
+test('a recovered endpoint gets back what its open circuit parked, and retries keep their plan', async () => {
+  const copies = await recalled((broker) => request(broker, { id: 'r', action: 'recovered', destination: 'dst_2' }));
+  expect(copies).toHaveLength(10);
+  expect(copies.every(({ reason }) => reason === 'circuit_open')).toBe(true);
+});
+
+test('a stopped recall takes nothing more', async () => {
+  const copies = await recalled((broker) => {
+    request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1', maxPerSecond: 2 });
+    broker.append({ topic: RECALLS, key: 'dst_1', value: JSON.stringify({ kind: 'stop', recall: 'r' }) });
+  });
+  expect(copies.length).toBeLessThan(3);
+});
