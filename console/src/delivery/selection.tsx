@@ -16,14 +16,16 @@ type Row = Deliveries['data'][number];
 /** The actions for selected deliveries. Each skips the deliveries that it cannot act on. */
 export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; onDone: () => void }) {
   const mayReplay = useMay('POST /deliveries/{id}/replay');
+  const mayRetry = useMay('POST /deliveries/{id}/retry');
   const ended = selected.filter(({ status }) => !isUnderWay(status));
+  const waiting = selected.filter(({ status }) => isUnderWay(status));
   if (selected.length === 0) return null;
   return (
     <Group className="card selection" role="region" aria-label="Selected deliveries">
       <Text fw={600}>{count(selected.length)} selected</Text>
       {mayReplay && (
         <BulkButton
-          label="Replay"
+          label={(many) => `Replay ${many}`}
           rows={ended}
           past="replayed"
           act={(id) => call('POST /deliveries/{id}/replay', { id, body: {} })}
@@ -33,12 +35,37 @@ export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; o
           already delivered.
         </BulkButton>
       )}
+      {mayRetry && (
+        <>
+          <BulkButton
+            label={(many) => `Send ${many} now`}
+            rows={waiting}
+            past="being sent"
+            act={(id) => call('POST /deliveries/{id}/retry', { id })}
+            onDone={onDone}
+          >
+            Each is the next attempt of its plan, made before its time. Those that fail continue their plan.
+          </BulkButton>
+          <BulkButton
+            label={(many) => `Cancel ${many}`}
+            rows={waiting}
+            past="being cancelled"
+            act={(id) => call('POST /deliveries/{id}/cancel', { id })}
+            onDone={onDone}
+            danger
+            dismiss="Keep waiting"
+          >
+            They end without another attempt. You can replay them later.
+          </BulkButton>
+        </>
+      )}
     </Group>
   );
 }
 
 interface BulkProps {
-  label: string;
+  /** Names the action. @param many the number, alone or with "deliveries" */
+  label: (many: string) => string;
   /** the verb of the result: "replayed" */
   past: string;
   rows: readonly Row[];
@@ -46,9 +73,10 @@ interface BulkProps {
   onDone: () => void;
   children: string;
   danger?: boolean;
+  dismiss?: string;
 }
 
-function BulkButton({ label, past, rows, act, onDone, children, danger = false }: BulkProps) {
+function BulkButton({ label, past, rows, act, onDone, children, danger = false, dismiss = 'Cancel' }: BulkProps) {
   const [busy, setBusy] = useState(false);
   const toast = useToast();
   const queries = useQueryClient();
@@ -66,10 +94,11 @@ function BulkButton({ label, past, rows, act, onDone, children, danger = false }
   };
   return (
     <Confirmed
-      label={`${label} ${count(rows.length)}`}
-      question={`${label} ${many}?`}
+      label={label(count(rows.length))}
+      question={`${label(many)}?`}
       busy={busy}
       danger={danger}
+      dismiss={dismiss}
       onConfirm={() => void run()}
     >
       <Text>{children}</Text>

@@ -23,7 +23,9 @@ const REASONS = {
   secrets_unreadable: 'The secret key of this installation cannot decrypt the destination',
   destination_unreadable: 'A newer version of Waypost wrote the destination. Upgrade the delivery service',
   replayed: 'It was replayed and has not been tried yet',
+  retry_requested: 'Someone sent it now, and it is on its way',
   destination_deleted: 'The destination was deleted',
+  cancelled_by_user: 'Someone cancelled it',
   unreadable: 'Waypost could not read its record',
   render_failed: 'Its body or a header could not be rendered. Correct the destination, then replay it',
 } as const satisfies Record<Reason, string>;

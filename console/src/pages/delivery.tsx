@@ -4,6 +4,7 @@ import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { attemptName, Compare } from '../delivery/compare';
+import { RecallDelivery } from '../delivery/recall';
 import { EditAndResend } from '../delivery/resend';
 import { budgetInWords, momentsOf } from '../delivery/timeline';
 import { AttemptView, BodyView } from '../destination/attempt';
@@ -31,6 +32,7 @@ export function DeliveryPage() {
         delivery && (
           <>
             <EditAndResend delivery={delivery} />
+            {!pending && <RecallDelivery delivery={delivery} />}
             {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
           </>
         )

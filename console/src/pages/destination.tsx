@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
+import { RecallAll } from '../delivery/recall';
 import { EditForm } from '../destination/edit-form';
 import { Health } from '../destination/health';
 import { RotateSecret } from '../destination/rotate-secret';
@@ -123,6 +124,7 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
             </Confirmed>
           </>
         )}
+        <RecallAll destination={destination} waiting={waiting} />
       </div>
       {change.error && <Failure error={change.error} what="change it" />}
     </section>

@@ -10,13 +10,28 @@ import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
 /** One replay and its progress. */
 export function ReplayPage() {
   const { id = '' } = useParams();
-  const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last && isOver(last) ? false : 1_000) });
+  const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last ? nextLook(last) : 1_000) });
   return (
-    <Page title="Replay">
+    <Page title={read.data ? TITLES[read.data.data.action] : 'Replay'}>
       {read.data && !read.error ? <Loaded replay={read.data.data} /> : <Unread read={read} what="replay" />}
     </Page>
   );
 }
+
+/** Returns when to read the replay again, ms. Results arrive after its end; those of deliveries that wait may take long. */
+function nextLook(replay: Replay): number | false {
+  if (!isOver(replay)) return 1_000;
+  const { sent, delivered, failedAgain, preview } = replay;
+  const isComplete = preview || delivered === null || delivered + (failedAgain ?? 0) >= sent;
+  return isComplete ? false : 3_000;
+}
+
+const ORIGINS = {
+  dead_letters: 'failed deliveries (dead letters)',
+  messages: 'all messages',
+  waiting: 'waiting deliveries',
+} as const;
+const TITLES = { replay: 'Replay', retry: 'Retry of all', cancel: 'Cancellation of all' } as const;
 
 function Loaded({ replay }: { replay: Replay }) {
   const names = useNames('destinations');
@@ -27,10 +42,15 @@ function Loaded({ replay }: { replay: Replay }) {
         <div className="row" role="status">
           <Pill kind={replay.status} />
           <strong>
-            {count(replay.sent)} of {count(replay.matched)} sent
+            {count(replay.sent)} of {count(replay.matched)} {replay.action === 'cancel' ? 'cancelled' : 'sent'}
           </strong>
           {replay.preview && <span>(preview, nothing is sent)</span>}
         </div>
+        {replay.delivered !== null && (
+          <Text>
+            {count(replay.delivered)} delivered, {count(replay.failedAgain ?? 0)} failed again
+          </Text>
+        )}
         <Progress value={percent} aria-label={replay.pass === 'counting' ? 'Counted' : 'Sent'} my="sm" />
         <Steer replay={replay} />
         {replay.error !== null && <Alert color="red">{replay.error}</Alert>}
@@ -44,7 +64,7 @@ function Loaded({ replay }: { replay: Replay }) {
             </TextLink>
           </dd>
           <dt>From</dt>
-          <dd>{replay.origin === 'messages' ? 'all messages' : 'failed deliveries (dead letters)'}</dd>
+          <dd>{ORIGINS[replay.origin]}</dd>
           <dt>Status, type</dt>
           <dd>
             {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
@@ -56,7 +76,7 @@ function Loaded({ replay }: { replay: Replay }) {
             <When at={replay.to} exact />
           </dd>
           <dt>Rate limit per second</dt>
-          <dd>{count(replay.maxPerSecond)}</dd>
+          <dd>{replay.maxPerSecond === null ? 'none' : count(replay.maxPerSecond)}</dd>
           <dt>Started</dt>
           <dd>
             <When at={replay.createdAt} />
@@ -75,7 +95,7 @@ function Steer({ replay }: { replay: Replay }) {
   const cancel = useChange('POST /replays/{id}/cancel');
   const resume = useChange('POST /replays/{id}/resume');
   if (!operator) return null;
-  const { id, status } = replay;
+  const { id, status, action } = replay;
   const error = cancel.error ?? resume.error;
   return (
     <Group>
@@ -84,7 +104,7 @@ function Steer({ replay }: { replay: Replay }) {
           Cancel
         </Button>
       )}
-      {(status === 'cancelled' || status === 'failed') && (
+      {action === 'replay' && (status === 'cancelled' || status === 'failed') && (
         <Button loading={resume.isPending} onClick={() => resume.mutate({ id })}>
           Resume
         </Button>

@@ -17,6 +17,9 @@ export function Replays() {
   );
 }
 
+const FROM = { messages: 'all messages', dead_letters: 'dead letters', waiting: 'waiting deliveries' } as const;
+const HEAD = ['Status', 'Destination', 'From', 'Matched', 'Sent', 'Delivered', 'Failed again', 'Started'];
+
 function Past() {
   const filters = useFilters();
   const names = useNames('destinations');
@@ -26,7 +29,7 @@ function Past() {
   if (data.length === 0) return <Empty title="No replays yet" />;
   return (
     <>
-      <Table label="Replays" head={['Status', 'Destination', 'From', 'Matched', 'Sent', 'Started']}>
+      <Table label="Replays" head={HEAD}>
         {data.map((replay) => (
           <tr key={replay.id}>
             <td>
@@ -36,9 +39,14 @@ function Past() {
               <TextLink to={`/replays/${replay.id}`}>{names.get(replay.destination) ?? replay.destination}</TextLink>
               {replay.preview && ' (preview)'}
             </td>
-            <td>{replay.origin === 'messages' ? 'all messages' : 'dead letters'}</td>
+            <td>{FROM[replay.origin]}</td>
             <td>{count(replay.matched)}</td>
-            <td>{count(replay.sent)}</td>
+            <td>
+              {count(replay.sent)}
+              {replay.action === 'cancel' && ' cancelled'}
+            </td>
+            <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
+            <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>
             <td>
               <When at={replay.createdAt} />
             </td>

@@ -183,6 +183,8 @@ export function Confirmed(props: {
   children: ReactNode;
   busy?: boolean;
   danger?: boolean;
+  /** of the button that closes the dialog; default "Cancel" */
+  dismiss?: string;
   onConfirm: () => void;
 }) {
   const [open, setOpen] = useState(false);
@@ -209,7 +211,7 @@ export function Confirmed(props: {
           {props.children}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setOpen(false)}>
-              Cancel
+              {props.dismiss ?? 'Cancel'}
             </Button>
             <Button
               {...color}
