@@ -227,6 +227,6 @@ function patchRequestQueues(): void {
         if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
       });
       if (!this.isConnected()) this.destroy();
-    }, TIMEOUT_CHECK_MS);
+    }, TIMEOUT_CHECK_MS).unref();
   };
 }
