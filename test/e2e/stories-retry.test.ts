@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { ATTEMPTS } from '../../shared/kafka/topics';
+import { readEvents } from '../../shared/model/attempt-rows';
 import { common, openStorySystem, type StorySystem } from '../support/story-system';
 import { startHttpProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
+import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
 /** Responses of URLs and their effect on a delivery: retried, delivered or dead. */
@@ -65,29 +68,48 @@ test('a destination with a plan is retried by its delays, statuses and timeout, 
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
 });
 
-test('a proxy that hangs holds its deliveries without an attempt, and the destinations beside it get theirs', async () => {
-  const { sink, topics } = stage;
-  const proxy = await startHttpProxy('hangs');
-  try {
-    const behind = { webhooks: [{ url: sink.url('/behind') }], proxy: `http://127.0.0.1:${String(proxy.port)}` };
-    const held = await stage.connect(behind);
-    const free = await stage.connect({ webhooks: [{ url: sink.url('/beside') }] });
-    const { messageId } = await held.send();
-    await topics.event(messageId, 'waiting', ({ reason }) => reason === 'proxy');
-    const beside = [];
-    for (let i = 0; i < 10; i++) beside.push(await free.send());
-    await sink.waitFor(10, { path: '/beside' });
-    for (const one of beside) expect(topics.attemptsOf(one.messageId).length).toBeLessThanOrEqual(1);
-    expect([sink.received('/behind').length, topics.attemptsOf(messageId).length]).toEqual([0, 0]);
+test.each(['hangs', 'refuses', 'closes'] as const)(
+  'a proxy that %s holds its deliveries without an attempt or an open circuit, and the destinations beside it get theirs',
+  async (mood) => {
+    const { sink, topics } = stage;
+    const proxy = await startHttpProxy();
+    try {
+      const [behind, beside] = [`/behind-${mood}`, `/beside-${mood}`];
+      const url = `http://127.0.0.1:${String(proxy.port)}`;
+      const held = await stage.connect({ webhooks: [{ url: sink.url(behind) }], proxy: url });
+      const free = await stage.connect({ webhooks: [{ url: sink.url(beside) }] });
+      // Opens a tunnel, which the proxy closes or leaves silent.
+      const first = await held.send();
+      await topics.event(first.messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+      proxy.behave(mood);
+      // More than the failures that open a circuit.
+      const waiting = await Promise.all(Array.from({ length: 20 }, () => held.send()));
+      const isProxys = ({ reason }: { reason: string }) => reason === 'proxy';
+      for (const { messageId } of waiting) await topics.event(messageId, 'waiting', isProxys);
+      const others = await Promise.all(Array.from({ length: 10 }, () => free.send()));
+      await sink.waitFor(10, { path: beside });
+      for (const one of others) {
+        await topics.event(one.messageId, 'attempt');
+        expect(topics.attemptsOf(one.messageId)).toMatchObject([{ n: 1, outcome: 'delivered' }]);
+      }
+      const attempts = () => waiting.map(({ messageId }) => topics.attemptsOf(messageId));
+      expect([sink.received(behind).length, attempts().flat()]).toEqual([1, []]);
 
-    proxy.mood = 'works';
-    await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
-    expect(topics.attemptsOf(messageId).map(({ n, outcome }) => [n, outcome])).toEqual([[1, 'delivered']]);
-    expect(sink.received('/behind')).toHaveLength(1);
-  } finally {
-    await proxy.close();
-  }
-});
+      proxy.behave('works');
+      await eventually(() => {
+        for (const made of attempts()) expect(made).toMatchObject([{ n: 1, outcome: 'delivered' }]);
+      });
+      expect(sink.received(behind)).toHaveLength(1 + waiting.length);
+      const events = (await readTopic(topics.kafka, ATTEMPTS)).flatMap(({ value }) => readEvents(value));
+      const circuits = events.filter(
+        ({ kind, destination }) => kind === 'circuit' && destination === held.destination.id,
+      );
+      expect(circuits).toEqual([]);
+    } finally {
+      await proxy.close();
+    }
+  },
+);
 
 test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature', async () => {
   const { sink } = stage;
