@@ -25,6 +25,8 @@ export interface Running {
 
 export type Surroundings = Partial<Pick<ProcessContext, 'env' | 'cwd' | 'home' | 'terminal'>> & {
   input?: string | Buffer;
+  /** replaces `input`, for example by a terminal */
+  stdin?: ProcessContext['stdin'];
 };
 
 export function begin(argv: string[], around: Surroundings = {}): Running {
@@ -33,7 +35,8 @@ export function begin(argv: string[], around: Surroundings = {}): Running {
   const said = { out: '', err: '' };
   let over = false;
   const ended = run(argv, {
-    ...{ env, cwd, home, terminal, stop: stop.signal, stdin: Readable.from([Buffer.from(input)]) },
+    ...{ env, cwd, home, terminal, stop: stop.signal },
+    stdin: around.stdin ?? Readable.from([Buffer.from(input)]),
     out: (text) => (said.out += text),
     err: (text) => (said.err += text),
   }).then((code) => {

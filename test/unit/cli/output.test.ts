@@ -1,7 +1,9 @@
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
+import { showTest } from '../../../cli/output/test';
 import { type Column, fields, printable, table } from '../../../cli/output/table';
 import { type ProcessContext } from '../../../cli/process-context';
+import { type Test } from '../../../shared/api/operations';
 
 /** The output for people and for programs. */
 
@@ -50,4 +52,19 @@ test('with --json a list is one JSON text a line, and notes go to stderr', () =>
   print.rows(COLUMNS, [], 'nothing');
   print.note('by the way');
   expect(said).toEqual({ out: '{"name":"a\\nb","n":1}\n', err: 'by the way\n' });
+});
+
+test.each([
+  ['dead', 'retry', 'failed'],
+  ['dead', 'rejected', 'failed'],
+  ['delivered', 'delivered', 'delivered'],
+] as const)('a test that ended %s with the outcome %s has one word: %s', (status, outcome, word) => {
+  let out = '';
+  const world = { env: {}, terminal: false, out: (text: string) => (out += text) } as unknown as ProcessContext;
+  const url = { url: 'whk_1', origin: 'https://a.example', outcome, status: 500, durationMs: 5 };
+  const attempt = { n: 1, at: '', durationMs: 5, outcome, urls: [url] };
+  const result: Test = { delivery: 'dlv_1', status, reason: null, attempt };
+  showTest(createPrinter(world, false), result);
+  expect(out).toMatch(new RegExp(`status +${word}\\n`));
+  expect(out).toMatch(new RegExp(`url +https://a.example {2}${word} {2}500\\n`));
 });
