@@ -35,6 +35,8 @@ import {
 const LEASE = 'search';
 const LEASE_MS = 30_000;
 const LOOK_EVERY_MS = 2_000;
+/** The reader yields to other processes no longer than this: within 30 s a search counts as complete. */
+const BEHIND_MS = 15_000;
 const MAINTAIN_EVERY_MS = 60_000;
 /** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
 const LOOK_BYTES = 8 * 1024 * 1024;
@@ -61,6 +63,8 @@ export class BodyIndex {
   readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
   readonly #othersFirst: () => boolean;
   #maintainedAt = -Infinity;
+  /** by a clock that never jumps, ms */
+  #lookedAt = performance.now();
   #first = 0;
   #trouble = false;
 
@@ -103,7 +107,10 @@ export class BodyIndex {
   }
 
   async #lookSafely(): Promise<void> {
-    if (this.#othersFirst()) return;
+    // Other processes may need all cores for hours.
+    const isLate = performance.now() - this.#lookedAt > BEHIND_MS;
+    if (this.#othersFirst() && !isLate) return;
+    this.#lookedAt = performance.now();
     try {
       await this.look();
       this.#trouble = false;
