@@ -71,7 +71,7 @@ function encodeFragment(text: string): string {
 
 /** Returns the problem for an unknown path. It omits the query, which may contain a secret. */
 export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
-  return new Problem('not_found', `There is nothing at ${pathOf(originalUrl)}`);
+  return new Problem('not_found', `Nothing is at ${pathOf(originalUrl)}`);
 }
 
 /** Returns the problem for an unsupported method on a known path. */
