@@ -139,7 +139,7 @@ function positionOf(after: { at: number; id: string } | undefined) {
   return [after?.at ?? null, entry ?? null, version === undefined ? null : Number(version)] as const;
 }
 
-/** Dependencies of `auditAction`. The history is no class here, since the history imports this file. */
+/** Dependencies of `auditAction`. This file does not import the class of the history, because the history imports this file. */
 export interface AuditContext {
   history: { ask<T>(work: (database: Database) => Promise<T>): Promise<T> };
   log: Log;

@@ -84,8 +84,8 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - off, paused: as it is set
  * - failing: the circuits of all its URLs are open
  * - idle: it has no attempt in the span, and nothing waits
- * - failing: by the rule of the alerts, or fewer than half of its recent attempts succeeded. If none is recent, those of
- *   the span count
+ * - failing: by the rule of the alerts, or fewer than half of its recent attempts succeeded. Without recent attempts,
+ *   all attempts of the span count
  * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, or the circuit of one URL is open
  * - healthy: otherwise
  */

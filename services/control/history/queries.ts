@@ -91,7 +91,7 @@ function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
-/** Returns the conditions of a filter but those for times, the one that finds the fewest deliveries first. */
+/** Returns the conditions of a filter, except those for times. The first one finds the fewest deliveries. */
 function conditionsOf(filter: Filter, param: Parameter): string[] {
   const { destination, source, type, message, event, error: last_error, ids, user, code, status, batch } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
