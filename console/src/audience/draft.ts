@@ -60,7 +60,7 @@ function commonOf({ name, sources, destinations, syncEvery }: Audience | Compute
   return { name, sources: sources && [...sources], destinations: [...destinations], syncEvery };
 }
 
-/** @param rows of its condition, if rows can represent it */
+/** @param rows the rows of its condition; undefined if rows cannot represent it */
 export function audienceDraftOf(audience: Audience, rows: Group | undefined): AudienceDraft {
   const { condition } = audience;
   return {

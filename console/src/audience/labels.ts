@@ -91,7 +91,7 @@ export function statusInWords({ phase, counted: looked, of }: Status): string {
   }
 }
 
-/** @returns 0 to 100, undefined if there is no progress to show */
+/** @returns 0 to 100; undefined without progress to show */
 export function progressOf({ phase, counted: looked, of }: Status): number | undefined {
   if (phase !== 'first_sync') return undefined;
   return of === 0 ? 0 : Math.min(100, Math.floor((looked / of) * 100));

@@ -10,7 +10,7 @@ export interface BatchMember {
   title: string;
   /** place in the array, from 0 */
   index: number;
-  /** what the response to the batch meant for it */
+  /** its outcome in the batch */
   outcome: Delivery['attempts'][number]['outcome'];
   status: number | undefined;
 }

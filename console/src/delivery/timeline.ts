@@ -51,7 +51,9 @@ function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[
   return [
     ...(waits === '' || budget.waitsFor === 'backoff' ? [] : [{ at: null, kind: 'wait', text: waits } as const]),
     { at: coming ? next : null, kind: 'next', text: coming ? 'Next attempt' : 'Next attempt: as soon as possible' },
-    { at: budget.expiresAt, kind: 'next', text: 'Gives up' },
+    Date.parse(budget.expiresAt) > nowMs
+      ? { at: budget.expiresAt, kind: 'next', text: 'Gives up' }
+      : { at: budget.expiresAt, kind: 'wait', text: 'End of its window' },
   ];
 }
 

@@ -8,7 +8,7 @@ type StoredAuth = NonNullable<Stored['auth']>;
 type Given = Operations['POST /destinations']['body']['webhooks'][number];
 export type AuthType = StoredAuth['type'];
 
-/** A secret that nobody can read back. */
+/** A write-only secret. */
 export interface SecretDraft {
   /** as entered; empty: the stored one if there is one */
   value: string;

@@ -5,7 +5,7 @@ import { type FieldProps } from './fields';
 import { problemAt } from './field-values';
 import { type BatchDraft, effectiveDelays, type RetryDraft, withoutLogin } from './plan-draft';
 
-/** How a destination is called: in batches, again after a failure, and through a proxy. */
+/** Settings of the requests of a destination: batches, retries and the proxy. */
 
 export function BatchSection({ draft, onChange, problems }: FieldProps) {
   const { batch } = draft;

@@ -14,7 +14,7 @@ interface Props {
   lines?: boolean;
 }
 
-/** A secret that nobody can read back: a stored one shows as kept until the user replaces it. */
+/** A write-only secret: a stored one shows as kept until the user replaces it. */
 export function SecretInput({ label, secret, onChange, problem, lost, description, lines = false }: Props) {
   const [replacing, setReplacing] = useState(false);
   const isKept = secret.kept && secret.value === '';

@@ -104,6 +104,17 @@ export function count(n: number): string {
   return n.toLocaleString('en');
 }
 
+/** Says how long a destination failed; empty for other notices. */
+export function noticeInWords(
+  { kind, at, since, endedAt }: { kind: string; at: string; since: string; endedAt: string | null },
+  nowMs: number,
+): string {
+  const span = (until: number) => spanOf(until - Date.parse(since));
+  if (kind === 'recovered') return `Recovered after ${span(Date.parse(at))}.`;
+  if (kind !== 'failing') return '';
+  return endedAt === null ? `Failing for ${span(nowMs)}, ongoing.` : `Failed for ${span(Date.parse(endedAt))}.`;
+}
+
 /** The items of a page, unless a request names another number. */
 const PAGE = 50;
 

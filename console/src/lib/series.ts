@@ -16,8 +16,8 @@ export interface Range {
 }
 
 /**
- * Returns the address of the deliveries that were accepted in a part of the time. A delivery may die hours after its
- * acceptance, so the dead ones are those that ended in it.
+ * Returns the address of the deliveries that were accepted in a part of the time. For dead deliveries the time of their
+ * end counts, which may be hours later.
  * @param destination empty: of all
  */
 export function listOf(destination: string, { since, until }: Range, status?: DeliveryStatus): string {

@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { counted, placeOf, spanOf } from '../lib/labels';
+import { counted, noticeInWords, placeOf } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 
@@ -103,29 +103,23 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
 }
 
 function Facts({ notice }: { notice: Notice }) {
-  const { at, since, endedAt, kind, failures, deadLetters, partlyDelivered, fullProfiles, error } = notice;
+  const { endedAt, kind, failures, deadLetters, partlyDelivered, fullProfiles, error } = notice;
   const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
   return (
     <>
-      {kind === 'failing' && (
+      {noticeInWords(notice, Date.now())}{' '}
+      {kind === 'failing' && endedAt !== null && (
         <>
-          {endedAt === null ? (
-            <>failing for {spanOf(Date.now() - Date.parse(since))}, ongoing. </>
-          ) : (
-            <>
-              failed for {spanOf(Date.parse(endedAt) - Date.parse(since))}, resolved <When at={endedAt} />.{' '}
-            </>
-          )}
+          Resolved <When at={endedAt} />.{' '}
         </>
       )}
-      {kind === 'recovered' && <>well again after {spanOf(Date.parse(at) - Date.parse(since))}. </>}
       {failures > 0 && `${counted(failures, 'failed attempt')}. `}
       {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
       {partlyDelivered > 0 && `Not delivered to all URLs: ${counted(partlyDelivered, 'event')}. `}
       {fullProfiles > 0 && `${counted(fullProfiles, 'full profile')}. `}
       {isLasting && endedAt !== null && (
         <>
-          over since <When at={endedAt} />.{' '}
+          Over since <When at={endedAt} />.{' '}
         </>
       )}
       {error !== null && <span className="bad">{error}</span>}

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { inBulk } from '../../../console/src/delivery/bulk';
 import { changesBetween } from '../../../console/src/delivery/differences';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
@@ -47,6 +48,26 @@ describe('the timeline of a delivery', () => {
       { at: iso(60_000), kind: 'next', text: 'Gives up' },
     ]);
     expect(budgetInWords(past, NOW)).toBe('No attempts yet. Next attempt as soon as possible; gives up in 1 min.');
+  });
+
+  it('announces no time that has passed, for any delivery', () => {
+    const time = fc.integer({ min: -90_000_000, max: 90_000_000 }).map(iso);
+    const budget = fc.record({
+      attemptsMade: fc.nat(3),
+      nextAttemptAt: fc.option(time),
+      expiresAt: time,
+      waitsFor: fc.constantFrom('backoff', 'circuit_open', 'paused', null),
+    });
+    const status = fc.constantFrom<Delivery['status']>('waiting', 'retrying', 'held', 'dead', 'delivered');
+    fc.assert(
+      fc.property(budget, status, fc.option(time), (given, stands, settledAt) => {
+        const coming = momentsOf(aDelivery({ budget: given, status: stands, settledAt }), NOW).filter(
+          ({ kind }) => kind === 'next',
+        );
+        for (const { at } of coming) expect(at === null || Date.parse(at) > NOW).toBe(true);
+        expect(budgetInWords(given, NOW)).not.toMatch(/(Next attempt|gives up) [^;.]* ago/);
+      }),
+    );
   });
 
   it('separates a replay, and ends with the final status', () => {

@@ -13,6 +13,7 @@ import {
   isoOfLocal,
   latency,
   localOfIso,
+  noticeInWords,
   pageInWords,
   rateInWords,
   reasonInWords,
@@ -224,6 +225,16 @@ test.each([
   [1, 0, { count: 0, exact: true }, ''],
 ])('page %d with %d rows of a list with the total %j says "%s"', (nth, rows, total, says) => {
   expect(pageInWords(nth, rows, total)).toBe(says);
+});
+
+test.each([
+  ['failing', null, 'Failing for 2 h, ongoing.'],
+  ['failing', '2026-01-01T11:00:00Z', 'Failed for 1 h.'],
+  ['recovered', '2026-01-01T10:30:00Z', 'Recovered after 30 min.'],
+  ['dead_letters', null, ''],
+])('the notice %s that ended at %s says "%s"', (kind, endedAt, words) => {
+  const times = { since: '2026-01-01T10:00:00Z', at: '2026-01-01T10:30:00Z' };
+  expect(noticeInWords({ kind, ...times, endedAt }, Date.parse('2026-01-01T12:00:00Z'))).toBe(words);
 });
 
 test.each([

@@ -59,7 +59,11 @@ it('the counts of the API equal a recount of random histories', async () => {
       }
       for (const status of DELIVERY_STATUSES) {
         const expected = stories.filter((story) => findsStatus(status, story.status)).length;
-        expect([status, (await get(`/deliveries?limit=200&status=${status}`)).data.length]).toEqual([status, expected]);
+        const { data: found, total } = await get(`/deliveries?limit=200&status=${status}&total=true`);
+        expect([status, found.length, total]).toEqual([status, expected, { count: expected, exact: true }]);
+        for (const { nextAttemptAt } of found as { nextAttemptAt: string | null }[]) {
+          expect(nextAttemptAt === null || Date.parse(nextAttemptAt) > control.clock.now.getTime()).toBe(true);
+        }
       }
     }),
     { numRuns: 25 },
