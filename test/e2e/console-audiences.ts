@@ -150,6 +150,11 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.locator('input[type=file]').setInputFiles(file(text));
       await page.getByRole('button', { name: 'Upload' }).click();
     };
+    // A CSV shows how its first lines are read, before they count.
+    await page.locator('input[type=file]').setInputFiles(file('user_id,email\nfay,fay@example.com\n'));
+    const first = page.getByRole('region', { name: 'first lines', exact: true });
+    await first.getByText('fay').waitFor();
+    expect((await first.textContent())!.trim()).toBe('"fay"');
     await upload('dan\n{"user":"eve"}\n');
     await page
       .getByText(/Line 2 must be/)

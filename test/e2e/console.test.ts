@@ -233,7 +233,7 @@ story(
     await isGood();
     await row.click();
 
-    await page.getByText('The endpoint rejected it. It is not retried').waitFor();
+    await page.getByLabel('Facts').getByText('The endpoint rejected it. It is not retried').waitFor();
     await page.getByText('410').first().waitFor();
     await page
       .getByLabel('Timeline')
@@ -251,6 +251,7 @@ story(
     await editor.getByLabel('Message').fill(JSON.stringify({ ...message, userId: 'user-edited' }));
     await editor.getByRole('button', { name: 'Send a test' }).click();
     await editor.getByText('0 of 1 URL accepted it.').waitFor();
+    await editor.getByText('failed', { exact: true }).first().waitFor();
     expect(String(stage.sink.received('/crm')[0]?.body)).toContain('user-edited');
     await isGood();
     await editor.getByRole('button', { name: 'Close' }).click();
@@ -435,8 +436,8 @@ const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...doc
 /** Path, heading, a text that appears once data has loaded, and the name of the picture. */
 const pages = (): [path: string, heading: string, shows: string | RegExp, name: string | undefined][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
-  ['/destinations', 'Destinations', 'Warehouse', 'destinations'],
-  [`/destinations/${hooks.crm.id}`, 'CRM', 'Settings', 'destination'],
+  ['/destinations', 'Destinations', 'healthy', 'destinations'],
+  [`/destinations/${hooks.crm.id}`, 'CRM', 'Success rate, 24 h', 'destination'],
   ['/sources', 'Sources', 'Web shop', 'sources'],
   [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
   ['/audiences', 'Audiences', 'No audiences yet', 'audiences-empty'],
@@ -499,7 +500,14 @@ story(
       .first()
       .waitFor();
     await page.goto(at('/'));
-    await drag(page.locator('figure').nth(1));
+    // While a chart loads, the others move.
+    await eventually(async () => expect(await page.locator('figure').count()).toBe(3));
+    const deliveries = page.locator('figure').filter({ hasText: 'As a table' });
+    await deliveries.locator('.recharts-bar').first().locator('path').last().click();
+    await page.waitForURL(/deliveries\?status=delivered&since=.*until=/);
+    await page.goBack();
+    await eventually(async () => expect(await page.locator('figure').count()).toBe(3));
+    await drag(deliveries);
     await page.waitForURL(/since=.*until=/);
     await page.getByRole('button', { name: 'Zoom out' }).click();
     await page.waitForURL((url) => url.search === '');

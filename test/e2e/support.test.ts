@@ -8,6 +8,7 @@ import { aTrack } from '../support/factories';
 import { freePort } from '../support/free-port';
 import { type NameServer, startNameServer } from '../support/name-server';
 import { openStorySystem, type StorySystem } from '../support/story-system';
+import { type Source } from '../../tools/harness/api';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { assistantWith, firstHour, stateOf } from './assistant';
 
@@ -23,6 +24,7 @@ const EVENT = 'Order Shipped';
 const ORDER = 'order-4711';
 
 let stage: StorySystem;
+let shop: Source;
 let names: NameServer;
 let selfSigned: Sink;
 
@@ -62,7 +64,7 @@ beforeAll(async () => {
     'No name': { url: 'http://no-such-name.example/hook', shows: failed('dns') },
     Refuses: { url: `http://127.0.0.1:${await freePort()}/hook`, shows: failed('connection') },
   };
-  const shop = await stage.system.createSource('Web shop');
+  shop = await stage.system.createSource('Web shop');
   for (const [name, { url }] of Object.entries(endpoints)) {
     await stage.system.createDestination({ name, sources: [shop.id], webhooks: [{ url }] });
   }
@@ -97,9 +99,10 @@ test.each(QUESTIONS)(
         const expected = Object.entries(endpoints).map(([name, { shows }]) => [name, expect.objectContaining(shows)]);
         expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(expected));
       },
-      { deadlineMs: 90_000 },
+      { deadlineMs: 120_000 },
     );
   },
+  MINUTES,
 );
 
 test.each(QUESTIONS)('one command answers where an order is %s', async (_, __, ___, option, value) => {
@@ -169,7 +172,7 @@ describe('in the console', () => {
       await rowOf('Not found')
         .getByRole('link', { name: /^track: Order Shipped, dead/ })
         .click();
-      await page.getByText('The endpoint rejected it. It is not retried').waitFor();
+      await page.getByLabel('Facts').getByText('The endpoint rejected it. It is not retried').waitFor();
       await page.getByRole('region', { name: 'body', exact: true }).getByText(`"${ORDER}"`).waitFor();
       expect(clicks).toBeLessThanOrEqual(3);
     });
@@ -208,6 +211,32 @@ describe('in the console', () => {
     await page.waitForURL(/status=dead&endedSince=.*&endedUntil=/);
     await page.getByRole('link', { name: /^track: Order Shipped, dead/ }).waitFor();
     await page.getByText(/^1–(\d) of \1$/).waitFor();
+    await isGood();
+  });
+
+  needsBrowser('a delivery shows the URL that was called then, and a URL that failed beside another one', async () => {
+    const { control, createDestination, send } = stage.system;
+    const { body } = await control('GET', '/destinations?limit=200');
+    const all = body.data as { id: string; name: string; webhooks: { id: string }[] }[];
+    const notFound = all.find(({ name }) => name === 'Not found')!;
+    const { body: dead } = await control('GET', `/deliveries?destination=${notFound.id}&user=${USER}`);
+    const webhook = { id: notFound.webhooks[0]!.id, url: stage.sink.url('/elsewhere'), headers: {} };
+    const changed = await control('PATCH', `/destinations/${notFound.id}`, { webhooks: [webhook] });
+    expect(changed.status).toBe(200);
+    const webhooks = [{ url: stage.sink.url('/works') }, { url: stage.sink.url('/500') }];
+    await createDestination({ name: 'One of two', sources: [shop.id], webhooks });
+    await stage.settled();
+    await send(shop.writeKey, 'track', aTrack({ userId: 'u-2', event: 'Order Paid' }));
+
+    await begin();
+    const { page } = tab;
+    await page.goto(at(`/deliveries/${String(dead.data[0].id)}`));
+    await page.getByText(stage.sink.url('/404'), { exact: true }).waitFor();
+    expect(await page.getByText(stage.sink.url('/elsewhere')).count()).toBe(0);
+    await isGood();
+    await page.goto(at('/deliveries?status=partly_delivered'));
+    await page.getByRole('link', { name: /^track: Order Paid, partly_delivered/ }).click();
+    await page.getByLabel('Facts').getByText('partly delivered', { exact: true }).waitFor();
     await isGood();
   });
 });
