@@ -1,6 +1,7 @@
 import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { type ConfigReader } from '../../shared/config/types';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
+import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { messageOf, newerFormat } from '../../shared/service/errors';
 import { Backpressure } from '../../shared/service/load-limits';
@@ -13,7 +14,7 @@ import { AttemptLog } from './attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
 import { recordsOf, unreadableRecord, type Disposition } from './disposition';
-import { showsRecovery } from './recoveries';
+import { shownRecovery } from './recoveries';
 import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
 import { concluded, finished, released, taken, unreadable } from './telemetry';
 
@@ -40,8 +41,8 @@ export interface DelivererOptions extends AttemptOptions {
   log: Log;
   /** called when there is room again after `busy` */
   onRoom: () => void;
-  /** called when a delivery that was parked for an open circuit is delivered */
-  onRecovered?: (destinationId: string) => void;
+  /** called when a delivery that was parked is delivered */
+  onRecovered?: (destinationId: string, reason: RecoveredReason) => void;
   onFatal(error: unknown): void;
 }
 
@@ -137,9 +138,7 @@ export class Deliverer {
     });
   }
 
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too, because no event marks the end of an overload.
-   */
+  /** Resumes refused partitions once there is room. A timer calls it too: no event marks the end of an overload. */
   makeRoom(): void {
     this.#room.resumeAtHalf();
   }
@@ -198,7 +197,8 @@ export class Deliverer {
 
   #finish(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
     concluded(this.#attemptLog, inHand, disposition, nowMs);
-    if (showsRecovery(inHand, disposition)) this.options.onRecovered?.(inHand.delivery.destinationId);
+    const recovered = shownRecovery(inHand, disposition);
+    if (recovered) this.options.onRecovered?.(inHand.delivery.destinationId, recovered);
     if (this.options.config.recordFormat() >= ROWS_FORMAT && isPlainSuccess(inHand, disposition)) {
       this.#rows.add({ inHand, disposition, atMs: nowMs });
     } else this.#write(inHand, disposition, recordsOf(inHand, disposition, nowMs));

@@ -63,7 +63,10 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
   const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
   onStop(() => mail?.close());
-  const authorizing = new AuthorizingSender(sender, log);
+  const authorizing = new AuthorizingSender(sender, log, {
+    onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
+  });
+  onStop(() => authorizing.stop());
   const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
   const known = () => config.recordFormat() >= RECALLS_FORMAT;
   const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
@@ -80,7 +83,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
     sender: mail ? withMail(authorizing, mail) : authorizing,
     limits: LIMITS,
     onRoom: () => consumption?.resume(),
-    onRecovered: (id) => recoveries.arrived(id, destinations.lookup(id)),
+    onRecovered: (id, reason) => recoveries.arrived(id, destinations.lookup(id), reason),
   });
   observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
   const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);

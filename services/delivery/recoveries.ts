@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { RECALLS } from '../../shared/kafka/topics';
 import { shardKeys } from '../../shared/model/delivery';
-import { type RecallRecord } from '../../shared/model/recall';
+import { type RecallRecord, RECOVERED_REASONS, type RecoveredReason } from '../../shared/model/recall';
 import { type Clock } from './clock';
 import { type Endpoint, type Lookup } from './destinations';
 import { type DeliveryInHand, type Disposition } from './disposition';
 import { type CircuitTransition } from './lanes/registry';
 
 /**
- * Asks retry for the parked backlog of an endpoint that has recovered, so that it does not wait for its tiers
- * (shared/model/recall.ts).
+ * Asks retry for the parked backlog of an endpoint that has recovered, or whose token endpoint or proxy has, so that it
+ * does not wait for its tiers (shared/model/recall.ts).
  */
 
 /** Deliveries that were parked just before reach their tier within this time, ms, and belong to the backlog. */
@@ -18,9 +18,10 @@ const PARKED_WITHIN_MS = 500;
 /** A parked delivery that is delivered without an outage that this process knows of asks at most this often, ms. */
 const ARRIVED_EVERY_MS = 60_000;
 
-/** Returns whether a delivery came back from an open circuit by itself, and was delivered. */
-export function showsRecovery({ delivery }: DeliveryInHand, { kind }: Disposition): boolean {
-  return delivery.reason === 'circuit_open' && kind === 'delivered' && delivery.recalled === undefined;
+/** Returns the wait from which a delivery came back by itself, if it was delivered then. */
+export function shownRecovery({ delivery }: DeliveryInHand, { kind }: Disposition): RecoveredReason | undefined {
+  if (kind !== 'delivered' || delivery.recalled !== undefined) return undefined;
+  return RECOVERED_REASONS.find((reason) => reason === delivery.reason);
 }
 
 export interface RecoveriesOptions {
@@ -33,7 +34,7 @@ export interface RecoveriesOptions {
 }
 
 export class Recoveries {
-  /** the last request of each destination: its id, and when it was decided */
+  /** the last request of each destination and reason: its id, and when it was decided */
   readonly #last = new Map<string, { recall: string; at: number }>();
 
   constructor(private readonly options: RecoveriesOptions) {}
@@ -41,10 +42,11 @@ export class Recoveries {
   /** A circuit opened or closed. */
   turned({ endpoint, state }: CircuitTransition): void {
     const { destinationId } = endpoint;
-    const last = this.#last.get(destinationId);
-    if (state === 'closed') this.#ask(endpoint);
+    const key = keyOf(destinationId, 'circuit_open');
+    const last = this.#last.get(key);
+    if (state === 'closed') this.#ask(endpoint, 'circuit_open');
     else if (last) {
-      this.#last.delete(destinationId);
+      this.#last.delete(key);
       this.#send(destinationId, { kind: 'stop', recall: last.recall });
     }
   }
@@ -53,27 +55,38 @@ export class Recoveries {
    * A delivery that was parked has been delivered. If this process has just started, or another one parked it, no circuit
    * closes here.
    */
-  arrived(destinationId: string, lookup: Lookup): void {
-    const last = this.#last.get(destinationId);
+  arrived(destinationId: string, lookup: Lookup, reason: RecoveredReason): void {
+    const last = this.#last.get(keyOf(destinationId, reason));
     if (last && this.options.time.steadyMs() - last.at <= ARRIVED_EVERY_MS) return;
-    const endpoint = lookup.kind === 'open' ? lookup.destination.endpoints[0] : undefined;
-    if (endpoint) this.#ask(endpoint);
+    this.recovered(lookup, reason);
   }
 
-  #ask({ destinationId, shards }: Endpoint): void {
+  /** The deliveries of a destination that wait for this reason can be sent again. */
+  recovered(lookup: Lookup, reason: RecoveredReason): void {
+    const endpoint = lookup.kind === 'open' ? lookup.destination.endpoints[0] : undefined;
+    if (endpoint) this.#ask(endpoint, reason);
+  }
+
+  #ask({ destinationId, shards }: Endpoint, reason: RecoveredReason): void {
     const { owns, time, known } = this.options;
     if (!known()) return;
     const recall = `rcv_${randomUUID()}`;
-    this.#last.set(destinationId, { recall, at: time.steadyMs() });
+    const key = keyOf(destinationId, reason);
+    this.#last.set(key, { recall, at: time.steadyMs() });
     time.after(PARKED_WITHIN_MS, () => {
       // The circuit may have opened again, or another may have closed.
-      if (this.#last.get(destinationId)?.recall !== recall) return;
+      if (this.#last.get(key)?.recall !== recall) return;
       const keys = shardKeys(destinationId, shards).filter(owns);
-      this.#send(destinationId, { kind: 'recall', id: recall, action: 'recovered', destination: destinationId, keys });
+      const wanted = { id: recall, action: 'recovered' as const, reason, destination: destinationId, keys };
+      this.#send(destinationId, { kind: 'recall', ...wanted });
     });
   }
 
   #send(key: string, record: RecallRecord): void {
     this.options.producer.send([{ topic: RECALLS, key, value: JSON.stringify(record) }]).catch(() => undefined);
   }
+}
+
+function keyOf(destinationId: string, reason: RecoveredReason): string {
+  return `${destinationId}/${reason}`;
 }

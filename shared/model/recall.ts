@@ -20,10 +20,14 @@ export const RECALLS_FORMAT = 3;
 
 /**
  * `retry`: a user sends it now; `retry_all`: a user sends all that wait at a destination; `recovered`: the circuit of a
- * URL closed; `cancel`: a user ends it. It is also the header `recalled` of the copy.
+ * URL closed, or its token endpoint or proxy answers again; `cancel`: a user ends it. It is also the header `recalled` of the copy.
  */
 export const RECALL_ACTIONS = ['retry', 'retry_all', 'recovered', 'cancel'] as const;
 export type RecallAction = (typeof RECALL_ACTIONS)[number];
+
+/** Waits that end together when what they wait for has recovered. */
+export const RECOVERED_REASONS = ['circuit_open', 'token', 'proxy'] as const;
+export type RecoveredReason = (typeof RECOVERED_REASONS)[number];
 
 /** A request. It does not concern records that enter a tier later, except for a `cancel`. */
 export interface Recall {
@@ -33,6 +37,8 @@ export interface Recall {
   destination: string;
   /** keys of the destination's shards: their partitions are searched first, and for `recovered` they alone */
   keys: string[];
+  /** of `recovered`: the reason why its deliveries wait; absent: `circuit_open` */
+  reason?: RecoveredReason;
   /** one delivery; absent: all that wait */
   delivery?: { id: string; replay: number; attempt: number };
   /**
@@ -113,7 +119,7 @@ export function isRecalled(recall: Recall, record: ParkedRecord, beforeMs: numbe
     return same && (recall.action === 'cancel' || Number(headers.attempt ?? 0) <= attempt);
   }
   if (record.timestampMs > beforeMs) return Number(headers['expires-at']) <= (recall.expiresBy ?? 0);
-  return recall.action !== 'recovered' || headers.reason === 'circuit_open';
+  return recall.action !== 'recovered' || headers.reason === (recall.reason ?? 'circuit_open');
 }
 
 function isOf(destination: string, key: Buffer): boolean {

@@ -157,6 +157,26 @@ test('all that waits at a destination is cancelled as a job', async () => {
   });
 }, 120_000);
 
+test('what waits for a token leaves its tier once the token endpoint answers again, although no other delivery comes', async () => {
+  const { sink } = stage;
+  let works = false;
+  const token = { body: '{"access_token":"planted-token","token_type":"Bearer","expires_in":3600}' };
+  sink.on('/token', () => (works ? token : { status: 500 }));
+  const auth = { type: 'oauth2', tokenUrl: sink.url('/token'), clientId: 'waypost', clientSecret: 'planted-secret' };
+  const webhooks = [{ url: sink.url('/guarded'), auth }];
+  const connection = await stage.connect({ webhooks });
+  for (let i = 0; i < 5; i++) await connection.send();
+  const held = await waiting(connection, 5);
+  expect(held.map(({ reason, attemptsMade }) => [reason, attemptsMade])).toEqual(Array(5).fill(['token', 0]));
+  const before = await dropped();
+  works = true;
+  const requests = await sink.waitFor(5, { path: '/guarded', timeoutMs: 60_000 });
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual(Array(5).fill('Bearer planted-token'));
+  // Their copies are dropped when they fall due: they were sent before.
+  await eventually(async () => expect((await dropped()) - before).toBe(5), { deadlineMs: 120_000 });
+  expect(sink.received('/guarded')).toHaveLength(5);
+}, 240_000);
+
 /** Opens the console as administrator. */
 async function signIn({ page }: Tab, path: string): Promise<void> {
   await page.goto(`${stage.system.controlUrl}${path}`);

@@ -91,7 +91,7 @@ export class DeliveryProcess {
       producer: producer.hearing((records) => this.#concluded(records)),
       log: createLog('simulator', 'silent'),
       onRoom: () => this.#reader.resume(),
-      onRecovered: (id) => recoveries.arrived(id, around.lookup(id)),
+      onRecovered: (id, reason) => recoveries.arrived(id, around.lookup(id), reason),
       onFatal: (error) => {
         throw error;
       },

@@ -32,6 +32,10 @@ interface Entry {
   usedAt: number;
   /** reason of the last failure */
   why: string;
+  /** destinations whose webhooks were held since the first failure */
+  held: Set<string>;
+  /** the next request for a token, for which no webhook is needed */
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** A webhook on its way, from `send` to `done`. */
@@ -52,12 +56,30 @@ interface Webhook {
 export class AuthorizingSender {
   readonly #entries = new Map<string, Entry>();
   readonly #mayLog = logThrottle(LOG_EVERY_MS, LOGGED_CREDENTIALS);
+  #isStopped = false;
+  private readonly now: () => number;
+  private readonly onRecovered: (destination: string) => void;
 
   constructor(
     private readonly inner: Inner,
     private readonly log: Log,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+    {
+      now = () => performance.now(),
+      onRecovered = () => undefined,
+    }: {
+      now?: () => number;
+      /** receives each destination whose webhooks were held, once there is a token again */
+      onRecovered?: (destination: string) => void;
+    } = {},
+  ) {
+    [this.now, this.onRecovered] = [now, onRecovered];
+  }
+
+  /** Requests no token that no webhook waits for. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { timer } of this.#entries.values()) clearTimeout(timer);
+  }
 
   /** Calls `done` once, and never before it returns. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
@@ -75,11 +97,15 @@ export class AuthorizingSender {
    * Returns why a webhook with these credentials would not be sent now.
    * @param insists a user sends it now: it does not wait for the pause between two requests for a token
    */
-  held({ key }: ClientCredentials, insists = false): Refusal | undefined {
-    const cache = this.#entries.get(key)?.cache;
-    if (insists) cache?.insist();
-    const waitMs = cache?.heldFor(this.now());
-    return waitMs === undefined ? undefined : { reason: 'token', waitMs };
+  held({ key, destination }: ClientCredentials, insists = false): Refusal | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (insists) entry.cache.insist();
+    const waitMs = entry.cache.heldFor(this.now());
+    if (waitMs === undefined) return undefined;
+    entry.usedAt = this.now();
+    entry.held.add(destination);
+    return { reason: 'token', waitMs };
   }
 
   #authorize(webhook: Webhook): void {
@@ -93,24 +119,45 @@ export class AuthorizingSender {
     else if (heldForMs === undefined) entry.waiting.push(webhook);
     // Each turn of the event loop withholds only the webhooks that their lane had begun.
     else setImmediate(() => this.#withhold(webhook, entry.why, heldForMs));
-    if (asks) this.#ask(webhook, entry);
+    if (asks) this.#ask(webhook.credentials, entry, tokenRequest(webhook.request, webhook.credentials));
   }
 
-  #ask({ request, credentials }: Webhook, entry: Entry): void {
+  #ask(credentials: ClientCredentials, entry: Entry, request: SendRequest): void {
     entry.cache.asked();
+    const answered = (answer: TokenAnswer) => {
+      this.#answered(credentials, entry, answer);
+      if (answer.token === undefined) this.#askLater(credentials, entry, request);
+    };
     try {
-      this.inner.send(tokenRequest(request, credentials), (result) =>
-        this.#answered(credentials, entry, readToken(result)),
-      );
+      this.inner.send(request, (result) => answered(readToken(result)));
     } catch (error) {
-      setImmediate(() => this.#answered(credentials, entry, { why: messageOf(error) }));
+      setImmediate(() => answered({ why: messageOf(error) }));
     }
+  }
+
+  /** Held webhooks wait in tiers, so that none of them may come to start the next request. */
+  #askLater(credentials: ClientCredentials, entry: Entry, request: SendRequest): void {
+    if (this.#isStopped) return;
+    clearTimeout(entry.timer);
+    const askAgain = () => {
+      const now = this.now();
+      const isUsed = entry.held.size > 0 && now - entry.usedAt < UNUSED_MS;
+      if (!isUsed) return;
+      if (entry.cache.needsRequest(now)) this.#ask(credentials, entry, request);
+      // A timer may come a moment too early.
+      else if (entry.cache.pauseMs(now) > 0) this.#askLater(credentials, entry, request);
+    };
+    entry.timer = setTimeout(askAgain, entry.cache.pauseMs(this.now())).unref();
   }
 
   #answered(credentials: ClientCredentials, entry: Entry, answer: TokenAnswer): void {
     const now = this.now();
     const { cache, waiting } = entry;
     cache.answered(answer, now);
+    if (answer.token !== undefined) {
+      for (const destination of entry.held) this.onRecovered(destination);
+      entry.held.clear();
+    }
     deliveryMetrics.tokens[answer.token === undefined ? 'failed' : 'obtained'].value++;
     if (answer.token === undefined) this.#report(credentials, entry, answer.why);
     entry.waiting = [];
@@ -149,6 +196,7 @@ export class AuthorizingSender {
     const message = `the token endpoint gave no token: ${why}`;
     const error = { code: 'token' as const, phase: 'token' as const, message };
     const withheld: Refusal = { reason: 'token', waitMs };
+    this.#entries.get(webhook.credentials.key)?.held.add(webhook.credentials.destination);
     this.#finish(webhook, { ok: false, error, durationMs: 0, ...(!webhook.isSecond && { withheld }) });
   }
 
@@ -166,7 +214,7 @@ export class AuthorizingSender {
       for (const [old, { usedAt, waiting }] of this.#entries) {
         if (waiting.length === 0 && now - usedAt > UNUSED_MS) this.#entries.delete(old);
       }
-      entry = { cache: new TokenCache(), waiting: [], usedAt: now, why: '' };
+      entry = { cache: new TokenCache(), waiting: [], usedAt: now, why: '', held: new Set(), timer: undefined };
       this.#entries.set(key, entry);
     }
     entry.usedAt = now;

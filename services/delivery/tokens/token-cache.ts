@@ -15,7 +15,10 @@ const REFRESH_AT = 0.8;
 /** Earliest end of use before the token expires: it must survive its way to the endpoint. */
 const MARGIN_MS = 5_000;
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
+/** The end of an outage is noticed within this time. */
+const LONGEST_PAUSE_MS = 8_000;
+/** The token endpoint refuses the client: somebody must change the settings. */
+const LONGEST_REFUSED_PAUSE_MS = 30_000;
 const REFUSED_FOR_MS = 60_000;
 
 export interface HeldToken {
@@ -55,6 +58,11 @@ export class TokenCache {
     return this.needsRequest(now) ? undefined : now - this.#failingSince;
   }
 
+  /** Returns the rest of the pause after a failure, ms. */
+  pauseMs(now: number): number {
+    return Math.max(0, this.#askAgainAt - now);
+  }
+
   /** Ends the pause after a failure: a user sends a webhook now. */
   insist(): void {
     this.#askAgainAt = -Infinity;
@@ -69,7 +77,7 @@ export class TokenCache {
     if (answer.token === undefined) {
       this.#failingSince ??= now;
       this.#askAgainAt = now + this.#pauseMs;
-      this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+      this.#pauseMs = Math.min(2 * this.#pauseMs, answer.isRefusal ? LONGEST_REFUSED_PAUSE_MS : LONGEST_PAUSE_MS);
       return;
     }
     const { token: value, lifetimeMs } = answer;

@@ -13,7 +13,10 @@ export function tokenRequest(request: SendRequest, { origin, path, headers, body
 }
 
 /** A token, or why there is none: the end of a sentence, without any secret. */
-export type TokenAnswer = { token: string; lifetimeMs: number } | { token?: undefined; why: string };
+export type TokenAnswer =
+  | { token: string; lifetimeMs: number }
+  /** `isRefusal`: the endpoint works, and refuses the client */
+  | { token?: undefined; why: string; isRefusal?: boolean };
 
 /** For a token endpoint that does not say how long its tokens are valid. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
@@ -23,7 +26,7 @@ export function readToken(result: SendResult): TokenAnswer {
   if (!result.ok) return { why: `${result.error.message}${inPhase(result.error.phase)}` };
   const { status, body, truncated } = result.response;
   const fields = truncated ? undefined : parsed(body);
-  if (status !== 200) return { why: `it answered ${String(status)}${errorIn(fields)}` };
+  if (status !== 200) return { why: `it answered ${String(status)}${errorIn(fields)}`, isRefusal: isRefusal(status) };
   if (!fields) return { why: truncated ? 'its answer is longer than 16 KiB' : 'its answer is not a JSON object' };
   const { access_token: token, token_type: type = 'bearer', expires_in: seconds } = fields;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
@@ -31,6 +34,10 @@ export function readToken(result: SendResult): TokenAnswer {
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return { why: 'its tokens are not bearer tokens' };
   const lifetimeMs = Number(seconds) > 0 ? Math.min(Number(seconds) * 1_000, MAX_LIFETIME_MS) : DEFAULT_LIFETIME_MS;
   return { token, lifetimeMs };
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 function inPhase(phase: string | undefined): string {

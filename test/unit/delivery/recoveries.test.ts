@@ -1,4 +1,4 @@
-import { Recoveries, showsRecovery } from '../../../services/delivery/recoveries';
+import { Recoveries, shownRecovery } from '../../../services/delivery/recoveries';
 import { type Endpoint, type Lookup } from '../../../services/delivery/destinations';
 import { type DeliveryInHand, type Disposition } from '../../../services/delivery/disposition';
 import { recordingProducer } from '../../support/fakes';
@@ -52,28 +52,41 @@ test('a circuit that opens again at once asks for no backlog', async () => {
 test('while a process of an older version may run, no backlog is asked for', async () => {
   const { agenda, recoveries, turn, asked } = setUp({ known: false });
   turn('closed');
-  recoveries.arrived('dst', LOOKUP);
+  recoveries.arrived('dst', LOOKUP, 'circuit_open');
+  recoveries.recovered(LOOKUP, 'token');
   await agenda.run(1_000);
   expect(asked()).toEqual([]);
 });
 
 test('parked deliveries that come back by themselves ask for the others once a minute', async () => {
   const { agenda, recoveries, asked } = setUp();
-  for (let i = 0; i < 5; i++) recoveries.arrived('dst', LOOKUP);
+  for (let i = 0; i < 5; i++) recoveries.arrived('dst', LOOKUP, 'proxy');
   await agenda.run(59_000);
-  recoveries.arrived('dst', LOOKUP);
-  expect(asked()).toHaveLength(1);
+  recoveries.arrived('dst', LOOKUP, 'proxy');
+  expect(asked()).toMatchObject([{ action: 'recovered', reason: 'proxy' }]);
   await agenda.run(62_000);
-  recoveries.arrived('dst', LOOKUP);
+  recoveries.arrived('dst', LOOKUP, 'proxy');
   await agenda.run(63_000);
   expect(asked()).toHaveLength(2);
 });
 
-test.each<[string, object, string, boolean]>([
-  ['a parked delivery that is delivered shows a recovery', { reason: 'circuit_open' }, 'delivered', true],
-  ['a parked delivery that fails shows no recovery', { reason: 'circuit_open' }, 'retried', false],
-  ['a recalled delivery shows no recovery', { reason: 'circuit_open', recalled: 'recovered' }, 'delivered', false],
-  ['a delivery that had failed shows no recovery', { reason: 'backoff' }, 'delivered', false],
+test('a token endpoint that has recovered asks for its deliveries alone, and an open circuit stops only its own backlog', async () => {
+  const { agenda, recoveries, turn, asked } = setUp();
+  recoveries.recovered(LOOKUP, 'token');
+  turn('closed');
+  await agenda.run(1_000);
+  expect(asked().map(({ reason }) => reason)).toEqual(['token', 'circuit_open']);
+  turn('open');
+  expect(asked().at(-1)).toEqual({ kind: 'stop', recall: asked()[1]!.id });
+});
+
+test.each<[string, object, string, string | undefined]>([
+  ['a parked delivery that is delivered shows a recovery', { reason: 'circuit_open' }, 'delivered', 'circuit_open'],
+  ['a delivery held for a token that is delivered shows a recovery', { reason: 'token' }, 'delivered', 'token'],
+  ['a delivery held for a proxy that is delivered shows a recovery', { reason: 'proxy' }, 'delivered', 'proxy'],
+  ['a parked delivery that fails shows no recovery', { reason: 'circuit_open' }, 'retried', undefined],
+  ['a recalled delivery shows no recovery', { reason: 'circuit_open', recalled: 'recovered' }, 'delivered', undefined],
+  ['a delivery that had failed shows no recovery', { reason: 'backoff' }, 'delivered', undefined],
 ])('%s', (_, delivery, kind, expected) => {
-  expect(showsRecovery({ delivery } as DeliveryInHand, { kind } as Disposition)).toBe(expected);
+  expect(shownRecovery({ delivery } as DeliveryInHand, { kind } as Disposition)).toBe(expected);
 });

@@ -18,6 +18,7 @@ let logged: string[];
 /** requests that wait for their response */
 let open: { request: SendRequest; answer: (result: SendResult) => void }[];
 let sender: AuthorizingSender;
+let recovered: string[];
 beforeEach(() => {
   now = 0;
   logged = [];
@@ -25,12 +26,19 @@ beforeEach(() => {
   const inner = {
     send: (request: SendRequest, answer: (result: SendResult) => void) => void open.push({ request, answer }),
   };
-  sender = new AuthorizingSender(inner, pino({}, { write: (line) => logged.push(line) }), () => now);
+  recovered = [];
+  sender = new AuthorizingSender(inner, pino({}, { write: (line) => logged.push(line) }), {
+    now: () => now,
+    onRecovered: (destination) => recovered.push(destination),
+  });
 });
-afterEach(() => expect(logged.join('')).not.toMatch(PLANTED));
+afterEach(() => {
+  sender.stop();
+  expect(logged.join('')).not.toMatch(PLANTED);
+});
 
-const credentials = (change: Partial<OAuth2<string>> = {}) =>
-  clientCredentials({ ...OAUTH2, ...change }, { destination: 'dst', tlsId: undefined });
+const credentials = (change: Partial<OAuth2<string>> = {}, destination = 'dst') =>
+  clientCredentials({ ...OAUTH2, ...change }, { destination, tlsId: undefined });
 const answered = (status: number, body: unknown): SendResult => ({
   ...{ ok: true, durationMs: 1 },
   response: {
@@ -155,6 +163,47 @@ test.each<[string, SendResult, string]>([
   answer('login', tokenOf('planted-a'));
   answer('shop', answered(200, ''));
   expect(probe).toMatchObject([{ ok: true }]);
+});
+
+describe('while the token endpoint fails', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] }));
+  afterEach(() => jest.useRealTimers());
+  const later = (ms: number) => {
+    now += ms;
+    jest.advanceTimersByTime(ms);
+  };
+
+  test('tokens are requested although all webhooks wait in tiers, and each destination is told of the first token', () => {
+    post();
+    answer('login', answered(500, ''));
+    expect(sender.held(credentials({}, 'other'))).toMatchObject({ reason: 'token' });
+    for (const pause of [1_000, 2_000, 4_000, 8_000, 8_000]) {
+      later(pause - 1);
+      expect(waiting()).toEqual([]);
+      later(1);
+      expect(waiting()).toEqual(['login']);
+      answer('login', answered(500, ''));
+    }
+    expect(recovered).toEqual([]);
+    later(8_000);
+    answer('login', tokenOf('planted-a'));
+    expect(recovered.sort()).toEqual(['dst', 'other']);
+    later(60_000);
+    expect(waiting()).toEqual([]);
+  });
+
+  test('no token is requested for webhooks that nothing has held for an hour, and none after a stop', () => {
+    post();
+    answer('login', answered(500, ''));
+    now += 3_600_001;
+    jest.advanceTimersByTime(8_000);
+    expect(waiting()).toEqual([]);
+    post();
+    answer('login', answered(500, ''));
+    sender.stop();
+    later(8_000);
+    expect(waiting()).toEqual([]);
+  });
 });
 
 test('credentials without any common token do not wait for each other', () => {

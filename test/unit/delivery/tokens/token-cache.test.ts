@@ -33,25 +33,31 @@ test('one request for a token runs at a time, and webhooks wait for the first on
   expect([cache.needsRequest(0), cache.heldFor(0)]).toEqual([false, undefined]);
 });
 
-test('after a failure webhooks are held, and the pause before the next request doubles up to 30 s', () => {
-  const cache = new TokenCache();
-  const pauses: number[] = [];
-  let now = 0;
-  for (let i = 0; i < 7; i++) {
-    cache.asked();
-    expect(cache.heldFor(now)).toBe(i === 0 ? undefined : now);
-    cache.answered({ why: 'it answered 500' }, now);
-    expect(cache.heldFor(now)).toBe(now);
-    const from = now;
-    while (!cache.needsRequest(now)) now += 500;
-    // The webhook that asks again is not held.
+test.each<[string, boolean, number[]]>([
+  ['an outage', false, [1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000]],
+  ['a refusal of the client', true, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]],
+])(
+  'after %s webhooks are held, and the pause before the next request doubles up to a limit',
+  (_, isRefusal, expected) => {
+    const cache = new TokenCache();
+    const pauses: number[] = [];
+    let now = 0;
+    for (let i = 0; i < 7; i++) {
+      cache.asked();
+      expect(cache.heldFor(now)).toBe(i === 0 ? undefined : now);
+      cache.answered({ why: 'no token', isRefusal }, now);
+      expect(cache.heldFor(now)).toBe(now);
+      const from = now;
+      while (!cache.needsRequest(now)) now += 500;
+      // The webhook that asks again is not held.
+      expect(cache.heldFor(now)).toBeUndefined();
+      pauses.push(now - from);
+    }
+    expect(pauses).toEqual(expected);
+    obtained(cache, 'a', now);
     expect(cache.heldFor(now)).toBeUndefined();
-    pauses.push(now - from);
-  }
-  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
-  obtained(cache, 'a', now);
-  expect(cache.heldFor(now)).toBeUndefined();
-});
+  },
+);
 
 test('a failed refresh holds no webhook while the token is valid', () => {
   const cache = new TokenCache();
