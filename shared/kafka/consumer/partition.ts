@@ -24,10 +24,7 @@ export class Partition {
   draining = false;
   /** The session is lost, or may be: records can be handed back without a note to the next owner. */
   #fenced = false;
-  /**
-   * The records of a fetch from the first refused one on. They are kept, because fetching and decoding them again costs
-   * more than all other work (one fetched record in four was used).
-   */
+  /** The records of a fetch from the first refused one on: fetching and decoding them again costs more than all else. */
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
