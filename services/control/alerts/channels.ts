@@ -90,7 +90,7 @@ function cardOf(notice: Notice): Card {
   return { title: titleOf(notice), facts, footer: 'Waypost', at: isoTime(at) };
 }
 
-/** Kinds whose trouble is told as one incident of the destination. */
+/** Kinds that share one incident of the destination. */
 const OF_DESTINATION: readonly Notice['kind'][] = ['failing', 'recovered', 'switched_off'];
 
 /**

@@ -26,7 +26,7 @@ export interface Context {
   nowMs: number;
   /** number of deliveries that are still dead of those whose dead letters were not reported; undefined: unknown */
   stillDead?: number | undefined;
-  /** number of deliveries that still lack a URL of those that were not reported; undefined: unknown */
+  /** number of unreported deliveries that some URL still lacks; undefined: unknown */
   stillPartly?: number | undefined;
 }
 
@@ -97,7 +97,7 @@ function tellOfDead(decision: Decision, context: Context): void {
   health.deadToldAt = nowMs;
 }
 
-/** Tells of deliveries to some URLs only, as of dead letters: at most once in the same time. */
+/** Reports deliveries that reached only some URLs, as often as dead letters. */
 function tellOfPartly(decision: Decision, context: Context): void {
   const { health } = decision;
   const { partly, partlyToldAt = null } = health;

@@ -18,7 +18,7 @@ interface Condition {
   destination: string;
   name: string;
   error: string;
-  /** of a certificate, ms since 1970 */
+  /** when the certificate ends, ms since 1970 */
   expiresAt?: number;
   fullProfiles?: number;
 }

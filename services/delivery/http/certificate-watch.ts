@@ -1,9 +1,8 @@
 import { type TLSSocket } from 'node:tls';
 
 /**
- * Tells when the certificates of servers end, for alerts: of each server once an hour, and only of a certificate that ends
- * soon, or is so new that it may have replaced such a one. It looks at full handshakes: a resumed session has the
- * certificate that it began with.
+ * Reports when the certificates of servers end, for alerts. It reports a certificate once an hour, if it ends soon or may
+ * have replaced one that did. It looks at full handshakes, since a resumed session has the certificate that it began with.
  */
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +36,7 @@ export class CertificateWatch {
     const nowMs = this.now();
     const last = this.#looks.get(origin);
     const isRecent = last !== undefined && nowMs - last.at < HOUR_MS;
-    // The replacement of a certificate that ends soon is told at once.
+    // Reports the replacement of a certificate that ends soon without delay.
     if (isRecent && !endsSoon(last.notAfter, nowMs)) return;
     const certificate = socket.getPeerX509Certificate();
     if (!certificate) return;
