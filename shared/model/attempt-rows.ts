@@ -164,7 +164,7 @@ export class AttemptRows {
 }
 
 /**
- * Returns the events of a record of `attempts`, whose fields are not checked, without those that only alerts read.
+ * Returns the events of a record of `attempts`, whose fields are not checked. Leaves out events for alerts.
  * @throws SyntaxError, TypeError, RangeError if it cannot be read
  */
 export function readEvents(value: Buffer | string | null): StoredEvent[] {

@@ -9,6 +9,6 @@ export const NOTICE_KINDS = [
   'filter_costly',
   'profile_full',
 ] as const;
-/** Kinds whose notice stays open while the trouble lasts. The end of it is told too, with the same id. */
+/** Kinds whose notice stays open while the trouble lasts. An alert reports its end too, with the same id. */
 export const LASTING_KINDS = ['certificate_expiring', 'filter_costly', 'profile_full'] as const;
 export type LastingKind = (typeof LASTING_KINDS)[number];

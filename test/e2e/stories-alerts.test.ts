@@ -76,7 +76,7 @@ test('each failing destination causes one alert, one is switched off and the oth
   const told = ({ destination }: Connection) =>
     alerts.filter(({ data }) => data.destination === destination.id).map(({ type }) => type as string);
   expect(told(sick)).toEqual(['destination.failing', 'destination.recovered']);
-  // Both may be decided at once after the kill, and deliveries have no order.
+  // Control may decide both together after the kill, and deliveries have no order.
   expect(told(hopeless).sort()).toEqual(['destination.failing', 'destination.switched_off']);
   // The notice is updated once Kafka has the event, perhaps after the alert has arrived.
   await eventually(async () => {

@@ -17,7 +17,7 @@ const NOT_NOW = 503;
 
 interface SmtpError {
   code?: string;
-  /** of the server, such as 550 */
+  /** the server's code, such as 550 */
   responseCode?: number;
   /** the server's reply */
   response?: string;

@@ -40,7 +40,7 @@ describe('the code of the page for Ed25519 and for a header of your choice', () 
     return Object.fromEntries(pairs);
   };
 
-  /** Runs the code of the page on each case in a process of its own, as a receiver would. */
+  /** Runs the code of the page on each case in a separate process, as a receiver would. */
   function verdicts(cases: { headers: Record<string, string>; body: string; keys: string[]; secrets: string[] }[]) {
     const code = `${blockNamed('docs/guide/receiving.md', 'other signatures')}
       const verdict = (check) => { try { return check(); } catch (error) { return error.message; } };

@@ -337,7 +337,7 @@ describe('the signatures of a destination', () => {
 
     expect((await patch(id, { signature: { ed25519: false } })).status).toBe(200);
     expect((await anonymous()).status).toBe(404);
-    // Without a token, nobody learns which destinations exist.
+    // A caller without a token must not learn which destinations exist.
     const details = [id, 'dst_none', 'alerts'].map(async (each) => {
       const { status, body } = await control.call('get', `/destinations/${each}/public-keys`).set('Authorization', '');
       return [status, body.detail];

@@ -51,7 +51,7 @@ describe('gathering', () => {
       'application/cloudevents-batch+json; charset=utf-8',
     ]);
     expect(world.posts[0]?.bytes).toBe('[{"id":"1"},{"id":"2"}]'.length);
-    // One that waited alone is a batch as well.
+    // An event that waited alone is a batch as well.
     world.accept('3', { contentType: 'application/cloudevents+json; charset=utf-8' });
     await world.run(1_000);
     expect(world.posts[1]?.headers['content-type']).toBe('application/cloudevents-batch+json; charset=utf-8');
