@@ -131,6 +131,7 @@ export class Deliverer {
   onRevoking(): void {
     this.options.lanes.clear();
     this.#attempts.batches.release();
+    this.#rows.flush();
     this.#undecided.release((inHand) => {
       const { isRevoking } = inHand.record;
       if (isRevoking) this.#handBack(inHand);

@@ -69,11 +69,15 @@ export class SuccessRows {
     if (!url) return;
     this.#rows.add({ delivery: inHand.delivery, record: inHand.record, url, durationMs, atMs });
     this.#gathered.push(success);
-    if (this.#rows.size >= MOST_ROWS || this.#rows.bytes >= MOST_BYTES) this.#flush();
-    else this.#cancelTimer ??= this.time.after(GATHER_MS, () => this.#flush());
+    const isFull = this.#rows.size >= MOST_ROWS || this.#rows.bytes >= MOST_BYTES;
+    // The next owner of a partition waits for its open records.
+    if (isFull || inHand.record.isRevoking) this.flush();
+    else this.#cancelTimer ??= this.time.after(GATHER_MS, () => this.flush());
   }
 
-  #flush(): void {
+  /** Writes the rows without gathering more. */
+  flush(): void {
+    if (this.#gathered.length === 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const [rows, successes] = [this.#rows, this.#gathered];

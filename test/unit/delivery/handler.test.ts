@@ -628,6 +628,17 @@ describe('rows of attempts', () => {
     expect(story.done).toHaveLength(101);
   });
 
+  test('successes are written immediately when their partition moves, and while it leaves', async () => {
+    story.patient = true;
+    await story.takeSome(2);
+    story.open.shift()?.answer(resultOf(200));
+    story.leaving = true;
+    story.deliverer.onRevoking();
+    expect(attempts().map(deliveries)).toEqual([['dlv_0']]);
+    story.open.shift()?.answer(resultOf(200));
+    expect(attempts().map(deliveries)).toEqual([['dlv_0'], ['dlv_1']]);
+  });
+
   test.each<[string, Partial<Delivery>]>([
     ['a later attempt', { attempt: 1, hop: 1 }],
     ['a delivery that waited', { hop: 1 }],
