@@ -53,7 +53,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
  */
 function standing(row: DeliveryRow, { isPaused }: Present): { status: DeliveryStatus; reason: string | null } {
   const { status, reason, made } = row;
-  if (status === 'delivered') return { status: settledStatus(row.tries), reason };
+  if (status === 'delivered') return { status: settledStatus(row), reason };
   if (status === 'held' && reason === 'paused' && isPaused(row.destination) === false) {
     return { status: made > 0 ? 'retrying' : 'waiting', reason: null };
   }

@@ -91,7 +91,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
   if (isDelivered(row.status)) {
     const job = jobOfDelivered(row, event);
     if (tries === row.tries) return job === row.job ? row : { ...row, job };
-    return { ...row, tries, status: settledStatus(tries), job };
+    return { ...row, tries, status: settledStatus({ ...row, tries }), job };
   }
   if (isOlder(row, event)) return tries === row.tries ? row : { ...row, tries };
   const status = statusOf(event, tries);
@@ -158,7 +158,7 @@ function isOlder(row: DeliveryRow, event: DeliveryEvent): boolean {
 function statusOf(event: DeliveryEvent, tries: readonly Try[]): DeliveryStatus {
   switch (event.kind) {
     case 'attempt':
-      if (event.outcome === 'delivered') return settledStatus(tries);
+      if (event.outcome === 'delivered') return settledStatus({ destination: event.destination, tries });
       return event.nextAttemptAt === undefined ? 'dead' : 'retrying';
     case 'waiting':
       return waitStatus(event.reason, event.n);

@@ -5,6 +5,7 @@ import {
   type UrlError,
   type WaitingEvent,
 } from '../../../shared/model/attempt-events';
+import { ALERTS_ID } from '../../../shared/model/config';
 import { RENDER_FAILED } from '../../../shared/model/reasons';
 
 /** The attempts in the row of a delivery. Pure. */
@@ -67,8 +68,15 @@ function withoutResponses(each: Try): Try {
 /**
  * Returns the status of a delivery that a URL has accepted. The last delivered attempt names the URLs that count: the
  * delivery does not miss a URL that was removed before. An earlier try counts for a URL that this attempt did not call.
+ * An alert goes to the endpoints of one channel, and was never meant for one that no attempt has called.
  */
-export function settledStatus(tries: readonly Try[]): 'delivered' | 'partly_delivered' {
+export function settledStatus({
+  destination,
+  tries,
+}: {
+  destination: string;
+  tries: readonly Try[];
+}): 'delivered' | 'partly_delivered' {
   const last = tries.findLastIndex(({ outcome }) => outcome === 'delivered');
   const settled = tries[last];
   if (!settled) return 'delivered';
@@ -77,7 +85,7 @@ export function settledStatus(tries: readonly Try[]): 'delivered' | 'partly_deli
       const url = tries[i]?.urls.find((each) => each.url === id);
       if (url) return url.outcome === 'delivered';
     }
-    return false;
+    return destination === ALERTS_ID;
   };
   const isWhole =
     settled.urls.every(({ outcome }) => outcome === 'delivered') && (settled.notCalled ?? []).every(accepted);

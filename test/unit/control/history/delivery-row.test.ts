@@ -93,6 +93,16 @@ describe('a delivery to several URLs', () => {
     ['another URL accepts it later', [accepted(), late(to('whk_2'))], 'delivered'],
     ['another URL was not called', [accepted({ notCalled: ['whk_2'] })], 'partly_delivered'],
     [
+      'the endpoints of other channels get alerts of their own',
+      [accepted({ destination: 'alerts', notCalled: ['mailto:ops@example.com'] })],
+      'delivered',
+    ],
+    [
+      'another URL of its channel rejects an alert',
+      [anAttempt({ destination: 'alerts', urls: [to('whk_2', 'rejected'), to('whk_1')] })],
+      'partly_delivered',
+    ],
+    [
       'another URL rejected it in an earlier attempt',
       [
         aFailure({ urls: [to('whk_1', 'retry'), to('whk_2', 'rejected')] }),
