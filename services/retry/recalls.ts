@@ -116,7 +116,7 @@ export class Recalls {
     if (partitions.length === 0) return;
     const open = this.#log.open(this.options.now(), this.#partitions).filter((known) => !this.#running.has(known));
     const single = open.filter(({ recall }) => recall.delivery);
-    // One search finds many; recalls that arrive meanwhile wait for the next search.
+    // One search finds the deliveries of many recalls. Later recalls wait for the next search.
     if (single.length > 0 && !this.#searchesSingle) {
       this.#searchesSingle = true;
       this.#run(single, partitions, () => (this.#searchesSingle = false));

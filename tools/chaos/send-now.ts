@@ -117,9 +117,10 @@ async function sendNow({ options, sink, system, seeder, say }: Parts): Promise<S
 /** @returns the number of dropped copies. @throws until all records of the tier have fallen due */
 async function allDue(system: System, { inTier, tierMs }: { inTier: number; tierMs: number }): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${system.env.WAYPOST_RETRY_HEALTH_PORT!}/metrics`)).text();
-  const read = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+  const read = (name: string, label = '') =>
+    Number(new RegExp(`^${name}\\{[^}]*${label}\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   const dropped = read('waypost_retries_dropped_total');
-  const returned = read(`waypost_retries_returned_total\\{tier="${formatDuration(tierMs)}"\\}`);
+  const returned = read('waypost_retries_returned_total', `tier="${formatDuration(tierMs)}"`);
   if (dropped + returned < inTier) throw new Error(`${dropped} of ${inTier} copies were dropped, ${returned} returned`);
   return dropped;
 }

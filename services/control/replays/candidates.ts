@@ -167,7 +167,7 @@ export function replayRecords(
 }
 
 /**
- * Returns the ids of the webhooks whose last try delivered, of which a replay leaves out the URLs that need no other.
+ * Returns the ids of the webhooks whose last try delivered. A replay of failed URLs leaves these out.
  * @param tries in order of time
  */
 export function deliveredWebhooks(tries: readonly Try[]): Set<string> {
