@@ -24,13 +24,13 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     });
     await page.goto(`${stage.system.controlUrl}/connect/new?type=webhooks&sources=${shop.id}`);
     await page.getByLabel('Address').fill(stage.sink.url('/slack'));
-    await open(page, 'Authentication');
+    await openSection(page, 'Authentication');
     await page.getByLabel('Authenticate by').selectOption('oauth2');
     await page.getByLabel('Token URL').fill(stage.sink.url('/token'));
     await page.getByLabel('Client id').fill('waypost');
     await page.getByLabel('Client secret').fill(SECRET);
 
-    await open(page, 'Request');
+    await openSection(page, 'Request');
     await page.getByLabel('Body', { exact: true }).selectOption('slack');
     await page.getByRole('button', { name: 'Preview with an event' }).click();
     const body = page.getByRole('region', { name: 'previewed body' });
@@ -46,7 +46,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await body.getByText('"Cart Previewed by user-preview"').waitFor();
     await page.getByLabel('Body', { exact: true }).selectOption('slack');
 
-    await open(page, 'TLS');
+    await openSection(page, 'TLS');
     await page.getByLabel('Client certificate').fill('no certificate');
     await page.getByLabel('Private key').fill('no key');
     await page.getByRole('button', { name: 'Save and continue' }).click();
@@ -87,7 +87,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     const stored = async () => (await stage.system.control('GET', `/destinations/${id}`)).body;
     await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
     const save = page.getByRole('button', { name: 'Save', exact: true });
-    await open(page, 'Authentication');
+    await openSection(page, 'Authentication');
     await page.getByText('Stored, and kept').waitFor();
     await page.getByLabel('Address').fill('http://127.0.0.1:9/kept');
     await problemOf(page, 'Token').getByText('Enter it again: the URL has another host').waitFor();
@@ -95,11 +95,11 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('Address').fill(stage.sink.url('/kept-too'));
     await page.getByText('Stored, and kept').waitFor();
 
-    await open(page, 'Retries');
+    await openSection(page, 'Retries');
     await page.getByLabel('Delays').fill('2500ms, 1h');
     await page.getByText('Waypost waits 3s, 1h.').waitFor();
     await page.getByLabel('Delays').fill('1ms');
-    await open(page, 'Signatures');
+    await openSection(page, 'Signatures');
     await page.getByLabel('Sign with Ed25519 too').check();
     await page.getByLabel('Signature for receivers of other products').selectOption('github');
     await save.click();
@@ -115,7 +115,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       retry: { delays: ['2500ms'], effectiveDelays: ['3s'] },
     });
 
-    await open(page, 'Signatures');
+    await openSection(page, 'Signatures');
     await page.getByRole('region', { name: 'public key', exact: true }).getByText('whpk_').waitFor();
     await page.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Rotate the Ed25519 key?' });
@@ -127,7 +127,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText('No unsaved changes').waitFor();
     expect(await stored()).toMatchObject({ maxPerSecond: 5 });
     for (const section of ['Authentication', 'TLS', 'Request', 'Signatures', 'Batches', 'Retries', 'Proxy']) {
-      await open(page, section);
+      await openSection(page, section);
     }
     await page.setViewportSize({ width: 390, height: 800 });
     expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
@@ -167,7 +167,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
 };
 
 /** Opens a section of a form if it is closed. */
-async function open(page: Page, title: string): Promise<void> {
+export async function openSection(page: Page, title: string): Promise<void> {
   const section = page
     .locator('details.disclosure')
     .filter({ has: page.locator('summary strong', { hasText: title }) });

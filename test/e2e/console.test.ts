@@ -8,7 +8,7 @@ import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
-import { endpoints } from './console-endpoints';
+import { endpoints, openSection } from './console-endpoints';
 
 /** The console in a real browser, on the whole system: the visible pages, and secrets that no page may contain. */
 
@@ -526,6 +526,12 @@ story(
       await page.goto(at(path));
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
     }
+    await page.goto(at(`/destinations/${hooks.ledger.id}`));
+    await openSection(page, 'Request');
+    expect(await page.getByLabel('Method').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Preview with an event' }).click();
+    await page.getByRole('region', { name: 'previewed body' }).getByText('"track"').first().waitFor();
+    await isGood();
     await page.goto(at(`/sources/${shop.id}`));
     await page.getByText('Write keys are shown to administrators only.').waitFor();
     expect(await tab.evaluate(`document.body.innerText.includes('${shop.writeKey}')`)).toBe(false);

@@ -1,4 +1,5 @@
 import { Stack } from '@mantine/core';
+import { type ReactNode } from 'react';
 import { type Destination } from '../../../shared/api/operations';
 import { useIsAdmin } from '../lib/session';
 import { DESTINATION_FIELDS } from './conflict';
@@ -34,8 +35,8 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
         save.send(patch, etag);
       }}
     >
-      <fieldset className="bare" disabled={disabled}>
-        <Stack>
+      <Stack>
+        <Main disabled={disabled}>
           <NameField {...fields} />
           <SourcesField {...fields} />
           <WebhooksEditor
@@ -57,36 +58,42 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
           <TypesField {...fields} />
           <FilterField {...fields} />
           <RateField {...fields} />
-          <Sections {...{ fields, set, destination, etag, onBeside, admin }} />
           <SwitchOffField {...fields} />
-          <Unsaved
-            saving={save}
-            names={DESTINATION_FIELDS}
-            before={destination}
-            patch={patch}
-            what="save"
-            onDrop={onSaved}
-          />
-          {!disabled && !save.theirs && (
-            <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />
-          )}
-        </Stack>
-      </fieldset>
+        </Main>
+        <Sections {...{ fields, set, destination, etag, onBeside, disabled }} />
+        <Unsaved
+          saving={save}
+          names={DESTINATION_FIELDS}
+          before={destination}
+          patch={patch}
+          what="save"
+          onDrop={onSaved}
+        />
+        {!disabled && !save.theirs && <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />}
+      </Stack>
     </form>
   );
 }
 
-interface SectionsProps extends Pick<Props, 'destination' | 'etag' | 'onBeside'> {
+function Main({ disabled, children }: { disabled: boolean; children: ReactNode }) {
+  return (
+    <fieldset className="bare" disabled={disabled}>
+      <Stack>{children}</Stack>
+    </fieldset>
+  );
+}
+
+interface SectionsProps extends Omit<Props, 'onSaved'> {
   fields: FieldProps;
   set: (part: Partial<Draft>) => void;
-  admin: boolean;
 }
 
 /** The settings that few destinations need. */
-function Sections({ fields, set, destination, etag, onBeside, admin }: SectionsProps) {
+function Sections({ fields, set, destination, etag, onBeside, disabled }: SectionsProps) {
+  const admin = useIsAdmin();
   return (
     <div>
-      <RequestSection {...fields} hasSecret={destination.hasSharedSecret} />
+      <RequestSection {...fields} hasSecret={destination.hasSharedSecret} disabled={disabled} />
       <fieldset className="bare" disabled={!admin}>
         <SignatureSection
           {...{ destination, etag, problems: fields.problems, onRotated: onBeside }}
@@ -94,8 +101,10 @@ function Sections({ fields, set, destination, etag, onBeside, admin }: SectionsP
           onChange={(signature) => set({ signature })}
         />
       </fieldset>
-      <BatchSection {...fields} />
-      <RetrySection {...fields} />
+      <fieldset className="bare" disabled={disabled}>
+        <BatchSection {...fields} />
+        <RetrySection {...fields} />
+      </fieldset>
       <fieldset className="bare" disabled={!admin}>
         <ProxySection {...fields} />
       </fieldset>

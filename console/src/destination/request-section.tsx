@@ -26,6 +26,8 @@ interface Props {
   problems: ReadonlyMap<string, string>;
   /** a shared secret is stored */
   hasSecret: boolean;
+  /** the user may preview the request, but not change it */
+  disabled?: boolean;
 }
 
 export function RequestSection({ draft, problems, ...rest }: Props) {
@@ -36,11 +38,30 @@ export function RequestSection({ draft, problems, ...rest }: Props) {
   );
 }
 
-function RequestFields({ draft, onChange, problems: own, hasSecret }: Props) {
+function RequestFields({ draft, onChange, problems, hasSecret, disabled = false }: Props) {
   const preview = usePreview(draft, hasSecret);
-  const problems = new Map([...preview.problems, ...own]);
-  const { request } = draft;
-  const set = (fields: Partial<RequestDraft>) => onChange({ ...draft, request: { ...request, ...fields } });
+  return (
+    <Stack gap="sm">
+      <fieldset className="bare" disabled={disabled}>
+        <Settings
+          request={draft.request}
+          problems={new Map([...preview.problems, ...problems])}
+          onChange={(request) => onChange({ ...draft, request })}
+        />
+      </fieldset>
+      <Preview of={preview} url={draft.webhooks[0]?.url ?? ''} />
+    </Stack>
+  );
+}
+
+interface SettingsProps {
+  request: RequestDraft;
+  onChange: (request: RequestDraft) => void;
+  problems: ReadonlyMap<string, string>;
+}
+
+function Settings({ request, onChange, problems }: SettingsProps) {
+  const set = (fields: Partial<RequestDraft>) => onChange({ ...request, ...fields });
   return (
     <Stack gap="sm">
       <Group align="flex-start" grow>
@@ -85,7 +106,6 @@ function RequestFields({ draft, onChange, problems: own, hasSecret }: Props) {
         error={problems.get('request/gzipAbove')}
         onChange={(event) => set({ gzipAbove: event.target.value.trim() })}
       />
-      <Preview of={preview} url={draft.webhooks[0]?.url ?? ''} />
     </Stack>
   );
 }

@@ -190,6 +190,17 @@ describe('a draft of alerts', () => {
     expect(patch.email).toEqual(['ops@example.com', 'kim@example.com']);
   });
 
+  it('authenticates at a URL, and keeps the stored secret', () => {
+    const auth = { type: 'pagerduty' as const, routingKey: { keep: true as const } };
+    const webhooks = stored.webhooks.map((webhook) => ({ ...webhook, auth, format: 'pagerduty' as const }));
+    const draft = alertsDraftOf({ ...stored, webhooks });
+    draft.webhooks[0]!.url = 'https://example.com/other';
+    expect(alertsProblems(draft).size).toBe(0);
+    expect(alertsPatch({ ...stored, webhooks }, draft).webhooks).toMatchObject([{ auth, format: 'pagerduty' }]);
+    draft.webhooks[0]!.url = 'https://else.example.com/';
+    expect([...alertsProblems(draft).keys()]).toEqual(['webhooks/0/headers/0', 'webhooks/0/auth/routingKey']);
+  });
+
   it('may have no URL, but needs its times', () => {
     const draft = { ...alertsDraftOf(stored), webhooks: [], failingFor: '', switchOffAfter: '' };
     expect([...alertsProblems(draft).keys()]).toEqual(['failingFor']);
