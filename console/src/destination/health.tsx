@@ -1,14 +1,18 @@
 import { Button, Text } from '@mantine/core';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { count, counted, errorInShort, latency, rateInWords } from '../lib/labels';
 import { type Range } from '../lib/series';
-import { DeliveriesChart, LatencyChart } from '../ui/time-charts';
-import { Pill, Section, Table, TextLink, Unread, When } from '../ui/ui';
+import { Pill, Section, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
 import { lastAttempts, responseInShort } from './last-attempts';
 
 const LOOK_AGAIN_MS = 10_000;
+
+/** Half of the console's code is that of charts: a page that shows one loads it. */
+const charts = () => import('../ui/time-charts');
+const DeliveriesChart = lazy(() => charts().then((module) => ({ default: module.DeliveriesChart })));
+const LatencyChart = lazy(() => charts().then((module) => ({ default: module.LatencyChart })));
 
 /** The health of a destination: its state in words, its numbers over time, and its last attempts. */
 export function Health({ destination: id }: { destination: string }) {
@@ -51,8 +55,10 @@ function OverTime({ health, destination, zoom, onZoom }: Props & { onZoom: (rang
         </Button>
       )}
       <div className="charts">
-        <DeliveriesChart counted={health} endMs={endMs} only={destination} onZoom={onZoom} />
-        <LatencyChart counted={health} whole={health.latencyMs} endMs={endMs} />
+        <Suspense fallback={<Loading for="the charts" />}>
+          <DeliveriesChart counted={health} endMs={endMs} only={destination} onZoom={onZoom} />
+          <LatencyChart counted={health} whole={health.latencyMs} endMs={endMs} />
+        </Suspense>
       </div>
     </div>
   );
