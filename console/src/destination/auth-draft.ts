@@ -137,7 +137,7 @@ export function tokenOriginOf(auth: AuthDraft | undefined): string | undefined {
 }
 
 /**
- * Says what is wrong with a secret.
+ * Validates a secret. Returns a sentence, or undefined if it is valid.
  * @param lost why a stored one cannot be kept
  */
 function secretProblem({ value, kept }: SecretDraft, lost: string | undefined): string | undefined {

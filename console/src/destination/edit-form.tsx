@@ -94,7 +94,7 @@ function Sections({ fields, set, destination, etag, onBeside, disabled }: Sectio
   return (
     <div>
       <RequestSection {...fields} hasSecret={destination.hasSharedSecret} disabled={disabled} />
-      <fieldset className="bare" disabled={!admin}>
+      <fieldset className="bare" disabled={disabled || !admin}>
         <SignatureSection
           {...{ destination, etag, problems: fields.problems, onRotated: onBeside }}
           signature={fields.draft.signature}
@@ -105,7 +105,7 @@ function Sections({ fields, set, destination, etag, onBeside, disabled }: Sectio
         <BatchSection {...fields} />
         <RetrySection {...fields} />
       </fieldset>
-      <fieldset className="bare" disabled={!admin}>
+      <fieldset className="bare" disabled={disabled || !admin}>
         <ProxySection {...fields} />
       </fieldset>
     </div>

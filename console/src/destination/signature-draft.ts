@@ -35,7 +35,7 @@ function changed(a: object, b: object): string[] {
   return Object.keys(changedFields(a, b));
 }
 
-/** Returns the draft with the signature of a product. `other` keeps what is there, to be changed. */
+/** Returns the draft with the signature of a product. `other` keeps the present values, for editing. */
 export function withKind(draft: SignatureDraft, kind: string): SignatureDraft {
   if (kind === 'none') return { ...draft, custom: null };
   if (kind === 'other') return { ...draft, custom: { ...(draft.custom ?? OTHER), header: '' } };

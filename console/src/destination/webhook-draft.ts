@@ -80,7 +80,7 @@ export function headersLost({ url, stored }: WebhookDraft, proxyChanges = false)
   return moves ? 'the URL has another host' : undefined;
 }
 
-/** The same for secrets that the token endpoint gets too: those of the authentication, and the private key. */
+/** The same for secrets that the token endpoint gets too: the secrets of the authentication, and the private key. */
 export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string | undefined {
   const moves = tokenOriginOf(webhook.auth) !== webhook.stored?.tokenOrigin;
   return headersLost(webhook, proxyChanges) ?? (moves ? 'the token URL has another host' : undefined);
