@@ -8,7 +8,7 @@ import { counted } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { Confirmed, Failure } from '../ui/ui';
 
-/** Sending what waits now, and cancelling it: one delivery, or all of a destination. */
+/** Sends waiting deliveries now, and cancels them: one delivery, or all of a destination. */
 
 const KEEP = 'Keep waiting';
 
