@@ -315,6 +315,12 @@ it('the overview shows the state of each destination', async () => {
     },
   ]);
   expect(overview.series).toMatchObject([{ delivered: 3, dead: 1 }]);
+  // The heading of the latency chart is about the whole time, not about its last step.
+  expect(overview.totals).toMatchObject({ delivered: 3, attempts: 4, latencyMs: overview.data[0].latencyMs });
+  expect((await get(`/overview?until=${at(-60)}`)).totals).toMatchObject({ delivered: 0, latencyMs: { p50: null } });
+  const { trend } = (await get('/overview?trend=true')).data[0];
+  expect(trend.stepSeconds).toBe(3_600);
+  expect(trend.delivered.reduce((sum: number, n: number) => sum + n)).toBe(3);
   expect((await get(`/overview?since=${at(30)}`)).data).toMatchObject([{ delivered: 3 }]);
   expect((await get('/overview?destination=dst_other')).series).toEqual([]);
   control.clock.now = new Date(at(3 * 86_400));
