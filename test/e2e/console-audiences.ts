@@ -168,6 +168,9 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       deadlineMs: LONG_MS,
     });
     await page.getByText('The upload is applied.').waitFor();
+    // Without a reload.
+    const members = page.getByRole('region', { name: 'Members', exact: true });
+    await members.getByRole('cell', { name: 'dan', exact: true }).waitFor({ timeout: LONG_MS });
     await isGood('audience-list');
 
     stage.sink.clear();
