@@ -170,7 +170,7 @@ export interface BatchProducerOptions {
    * immediately. A record in a small request costs both sides several times as much as in a large one.
    */
   lingerMs?: number;
-  /** Somebody waits for the records: between requests, it lingers for at most four times the usual duration of a request. */
+  /** Somebody waits for the records: between requests, it lingers for at most six times the usual duration of a request. */
   awaited?: boolean;
 }
 

@@ -87,7 +87,7 @@ export class RequestDrafts {
  * duration of a request. A request takes a millisecond while there is CPU to spare, and several while cores are scarce:
  * only then do larger requests matter more than the wait.
  */
-const AWAITED_SPACE = 4;
+const AWAITED_SPACE = 6;
 /** Weight of the last request in the usual duration. */
 const LAST_WEIGHT = 1 / 8;
 

@@ -66,7 +66,7 @@ describe('the answer to a request', () => {
   });
 
   test.each([
-    ['awaited records linger for four times the usual duration of a quick request', true, 1, 4],
+    ['awaited records linger for six times the usual duration of a quick request', true, 1, 6],
     ['awaited records linger for no longer than other records while requests are slow', true, 6, 8],
     ['other records linger for the whole time, however quick requests are', false, 1, 8],
   ])('%s', (_, awaited, tookMs, expected) => {
