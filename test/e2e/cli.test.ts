@@ -208,7 +208,7 @@ test('listen forwards deliveries byte for byte, and tail shows them', async () =
     { summary: expect.objectContaining({ received: 7, answered2xx: 6, missed: 0, leftOut: { integrations: 1 } }) },
   ]);
   await local.close();
-});
+}, 400_000);
 
 test('listen forwards each event once though control is killed, including events during the outage', async () => {
   const local = await startSink();

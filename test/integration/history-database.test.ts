@@ -148,8 +148,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
-  const INDEXES = 14;
-  const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error', 'dead_error', 'batches'];
+  const INDEXES = 15;
+  const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error', 'dead_error', 'batches', 'job'];
 
   /** Writes a delivery into a separate partition, as versions without the later columns did. */
   const writeAsOlder = async (delivery: string) => {
@@ -428,7 +428,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     // As a version without `held` wrote it.
     await database.query(`update waypost.deliveries set status = 'waiting' where id = 'dlv_3'`);
     await database.query(`update waypost.meta set value = '13' where key = 'version'`);
-    for (const column of ['event', 'last_status', 'last_error', 'dead_error', 'batches']) {
+    for (const column of ['event', 'last_status', 'last_error', 'dead_error', 'batches', 'job']) {
       await database.query(`alter table waypost.deliveries drop column ${column}`);
     }
     const later = ['destination_versions', 'search_chunks', 'search_positions', 'signals'];

@@ -55,6 +55,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
     format: '1',
     source: 'src_1',
     message: 'm1',
+    event: 'e',
     'accepted-at': expect.stringMatching(/^\d{13}$/),
     traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
   });
