@@ -28,6 +28,9 @@ import { Shell } from './shell';
 import { ToastProvider } from './ui/toast';
 import { Empty, Failure, Page, TextLink, Waiting } from './ui/ui';
 import { UnsavedProvider } from './ui/unsaved';
+import { text } from './texts';
+
+const words = text.shell.app;
 
 // The charts are most of the console's weight, and only one page needs them.
 const Overview = lazy(() => import('./pages/overview').then((module) => ({ default: module.Overview })));
@@ -64,8 +67,8 @@ export function App() {
  */
 function Gate() {
   const { state, setSession, askAgain, signOut } = useGate();
-  if (state.at === 'asking') return <Waiting for="your session" />;
-  if (state.at === 'away') return <Failure error={state.error} what="read your session" retry={askAgain} />;
+  if (state.at === 'asking') return <Waiting for={words.yourSession} />;
+  if (state.at === 'away') return <Failure error={state.error} what={words.readSession} retry={askAgain} />;
   if (state.at === 'out') return <SignIn expired={state.expired} onSignedIn={setSession} />;
   return (
     <SessionProvider value={{ session: state.session, signOut }}>
@@ -138,7 +141,7 @@ function useGate() {
 function Pages() {
   return (
     <Routes>
-      <Route index element={<Later what="the overview" page={<Overview />} />} />
+      <Route index element={<Later what={words.theOverview} page={<Overview />} />} />
       <Route path="connect/:id?/:step?" element={<Connect />} />
       <Route path="destinations" element={<Destinations />} />
       <Route path="destinations/:id" element={<DestinationPage />} />
@@ -150,11 +153,11 @@ function Pages() {
       <Route path="sources" element={<Sources />} />
       <Route path="sources/:id" element={<SourcePage />} />
       <Route path="audiences" element={<Audiences />} />
-      <Route path="audiences/new" element={<Later what="the builder" page={<Builder.NewAudience />} />} />
-      <Route path="audiences/:id" element={<Later what="the audience" page={<Builder.Audience />} />} />
+      <Route path="audiences/new" element={<Later what={words.theBuilder} page={<Builder.NewAudience />} />} />
+      <Route path="audiences/:id" element={<Later what={words.theAudience} page={<Builder.Audience />} />} />
       <Route path="audiences/traits" element={<ComputedTraits />} />
-      <Route path="audiences/traits/new" element={<Later what="the builder" page={<Builder.NewTrait />} />} />
-      <Route path="audiences/traits/:id" element={<Later what="the trait" page={<Builder.Trait />} />} />
+      <Route path="audiences/traits/new" element={<Later what={words.theBuilder} page={<Builder.NewTrait />} />} />
+      <Route path="audiences/traits/:id" element={<Later what={words.theTrait} page={<Builder.Trait />} />} />
       <Route path="deletions" element={<Deletions />} />
       <Route path="alerts" element={<Alerts />} />
       <Route path="notices" element={<Notices />} />
@@ -171,9 +174,9 @@ function Later({ page, what }: { page: ReactNode; what: string }) {
 
 function Nowhere() {
   return (
-    <Page title="Page not found">
-      <Empty title="Nothing is at this address">
-        <TextLink to="/">Go to the overview</TextLink>
+    <Page title={words.pageNotFound}>
+      <Empty title={words.nowhere}>
+        <TextLink to="/">{words.toOverview}</TextLink>
       </Empty>
     </Page>
   );

@@ -5,9 +5,12 @@ import { useRead } from './lib/api';
 import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
 import { useSession } from './lib/session';
-import { counted } from './lib/labels';
+import { roleInWords } from './lib/labels';
 import { Icon, type IconName } from './ui/icons';
 import { DOCS } from './lib/docs';
+import { text } from './texts';
+
+const words = text.shell.shell;
 
 /** The frame of every page: navigation, session, appearance, documentation and version. */
 
@@ -15,31 +18,31 @@ type Place = [path: string, name: string, icon: IconName, needed: Name];
 
 /** The last element of a place: the operation that a user needs for this page. */
 const GROUPS: [heading: string, places: Place[]][] = [
-  ['', [['/', 'Overview', 'overview', 'GET /overview']]],
+  ['', [['/', words.overview, 'overview', 'GET /overview']]],
   [
-    'Watch',
+    words.watch,
     [
-      ['/deliveries', 'Deliveries', 'deliveries', 'GET /deliveries'],
-      ['/debugger', 'Debugger', 'debugger', 'GET /events'],
-      ['/replays', 'Replays', 'replays', 'GET /replays'],
-      ['/notices', 'Notices', 'notices', 'GET /notices'],
+      ['/deliveries', words.deliveries, 'deliveries', 'GET /deliveries'],
+      ['/debugger', words.debugger, 'debugger', 'GET /events'],
+      ['/replays', words.replays, 'replays', 'GET /replays'],
+      ['/notices', words.notices, 'notices', 'GET /notices'],
     ],
   ],
   [
-    'Set up',
+    words.setUp,
     [
-      ['/sources', 'Sources', 'sources', 'GET /sources'],
-      ['/destinations', 'Destinations', 'destinations', 'GET /destinations'],
-      ['/audiences', 'Audiences', 'audiences', 'GET /audiences'],
-      ['/alerts', 'Alerts', 'alerts', 'GET /alerts'],
+      ['/sources', words.sources, 'sources', 'GET /sources'],
+      ['/destinations', words.destinations, 'destinations', 'GET /destinations'],
+      ['/audiences', words.audiences, 'audiences', 'GET /audiences'],
+      ['/alerts', words.alerts, 'alerts', 'GET /alerts'],
     ],
   ],
   [
-    'Administer',
+    words.administer,
     [
-      ['/tokens', 'Tokens', 'tokens', 'GET /tokens'],
-      ['/audit', 'Audit', 'audit', 'GET /audit'],
-      ['/deletions', 'Deletions', 'deletions', 'GET /deletions'],
+      ['/tokens', words.tokens, 'tokens', 'GET /tokens'],
+      ['/audit', words.audit, 'audit', 'GET /audit'],
+      ['/deletions', words.deletions, 'deletions', 'GET /deletions'],
     ],
   ],
 ];
@@ -60,27 +63,27 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
-        Skip to content
+        {words.skip}
       </a>
       <header className="top">
-        <Link to="/" className="brand" aria-label="Waypost">
+        <Link to="/" className="brand" aria-label={words.waypost}>
           <img src="/icon.svg" width="22" height="22" alt="" />
-          <span>Waypost</span>
+          <span>{words.waypost}</span>
         </Link>
         <button className="menu" aria-expanded={open} aria-controls="places" onClick={() => setOpen(!open)}>
-          Menu
+          {words.menu}
         </button>
         <span className="who">
           <Unseen />
           <Text size="sm" span>
-            {session.name} ({session.role.replace('_', '-')})
+            {session.name} ({roleInWords(session.role)})
           </Text>
           <Button size="xs" variant="default" onClick={signOut}>
-            Sign out
+            {words.signOut}
           </Button>
         </span>
       </header>
-      <nav id="places" aria-label="Pages" className={open ? 'places open' : 'places'}>
+      <nav id="places" aria-label={words.pages} className={open ? 'places open' : 'places'}>
         <Places />
         <About />
       </nav>
@@ -92,7 +95,7 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 const SCHEMES = { auto: 'light', light: 'dark', dark: 'auto' } as const;
-const SCHEME_NAMES = { auto: 'system', light: 'light', dark: 'dark' } as const;
+const SCHEME_NAMES = words.schemeNames;
 
 /** Switches between the appearance of the system, light and dark. The browser remembers it. */
 function Appearance() {
@@ -101,7 +104,7 @@ function Appearance() {
   return (
     <button onClick={() => setColorScheme(SCHEMES[colorScheme])}>
       <Icon name={colorScheme} />
-      Appearance: {SCHEME_NAMES[colorScheme]}
+      {words.appearance(SCHEME_NAMES[colorScheme])}
     </button>
   );
 }
@@ -119,7 +122,7 @@ function Unseen() {
     <span role="status">
       {unseen > 0 && (
         <Link className="unseen" to="/notices?acknowledged=false">
-          {unseen > MANY ? `More than ${MANY} notices` : counted(unseen, 'notice')}
+          {unseen > MANY ? words.manyUnseen(MANY) : words.unseen(unseen)}
         </Link>
       )}
     </span>
@@ -158,12 +161,12 @@ function About() {
       <Appearance />
       <a href={DOCS.start} target="_blank" rel="noreferrer">
         <Icon name="docs" />
-        Documentation
+        {words.documentation}
       </a>
       <a href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
-        API description
+        {words.apiDescription}
       </a>
-      <span>Waypost {__WAYPOST_VERSION__}</span>
+      <span>{words.version(__WAYPOST_VERSION__)}</span>
     </div>
   );
 }

@@ -9,6 +9,9 @@ import { call, useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { type AlertsDraft, alertsDraftOf, alertsPatch, alertsProblems } from './draft';
+import { text } from '../texts';
+
+const words = text.alerts.alertsForm;
 
 interface Props {
   alerts: Alerts;
@@ -45,8 +48,8 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
             problems={problems}
           />
           <TextInput
-            label="E-mail"
-            description="Addresses separated by commas. Each gets every alert"
+            label={words.email}
+            description={words.emailHint}
             value={draft.email}
             onChange={(event) => setDraft({ ...draft, email: event.target.value })}
             error={emailProblem(problems)}
@@ -64,7 +67,7 @@ export function AlertsForm({ alerts, etag, onSaved }: Props) {
             names={ALERT_FIELDS}
             before={alerts}
             patch={patch}
-            what="save the alerts"
+            what={words.saveTask}
             onDrop={onSaved}
           />
           {admin && !saving.theirs && (
@@ -96,25 +99,21 @@ function Rules({ draft, onChange, problems }: RulesProps) {
   return (
     <>
       <div className="filters">
+        <TextInput label={words.failingAfter} description={words.failingAfterHint} {...field('failingFor')} />
         <TextInput
-          label="Failing after"
-          description="No success for this long, and at least one failure"
-          {...field('failingFor')}
-        />
-        <TextInput
-          label="Dead-letter alerts at most every"
-          description="The first one immediately, then grouped"
+          label={words.deadLettersEvery}
+          description={words.deadLettersEveryHint}
           {...field('deadLettersEvery')}
         />
         <TextInput
-          label="Disable after failing for"
-          description="Cancels waiting deliveries. Leave empty for never"
+          label={words.disableAfterFailing}
+          description={words.disableAfterFailingHint}
           {...field('switchOffAfter')}
         />
       </div>
       <Checkbox
-        label="Send alerts"
-        description="To these URLs and addresses. If off, notices appear only in the console"
+        label={words.sendAlerts}
+        description={words.sendAlertsHint}
         checked={draft.enabled}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />

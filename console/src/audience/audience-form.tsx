@@ -7,6 +7,9 @@ import { DestinationsField, NameField, SourcesField, SyncField } from './fields'
 import { PreviewView } from './preview';
 import { type Previewing, usePreview } from './use-preview';
 import { useEventNames } from './use-event-names';
+import { text } from '../texts';
+
+const words = text.audience.audienceForm;
 
 /** The fields of a new or existing audience, with a preview beside them. */
 
@@ -64,11 +67,7 @@ function Condition({ draft, onChange, problems, counting, children }: Omit<Props
       <PreviewView
         asked={counted && condition !== undefined && mistake === undefined}
         previewing={previewing}
-        idle={
-          counted
-            ? 'When the conditions are complete, matching users are counted here.'
-            : 'When you change the condition, matching users are counted here before you save.'
-        }
+        idle={counted ? words.countedWhenComplete : words.countedWhenChanged}
       />
     </>
   );

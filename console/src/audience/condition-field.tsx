@@ -7,6 +7,9 @@ import { rowsOf } from './rows-from-cel';
 import { type Group as Rows, rowProblems } from './rows';
 import { RowsEditor } from './rows-editor';
 import { type SeenNames } from './suggestions';
+import { text } from '../texts';
+
+const words = text.condition.conditionField;
 
 /** The condition: as rows with their CEL text beside them, or as editable CEL text. */
 
@@ -37,9 +40,9 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
       <div role="status">
         {undo && (
           <Group gap="xs">
-            <Text size="sm">Removed.</Text>
+            <Text size="sm">{words.removed}</Text>
             <Button size="compact-sm" variant="default" onClick={() => change(undo)}>
-              Restore it
+              {words.restoreIt}
             </Button>
           </Group>
         )}
@@ -49,7 +52,7 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
           </Text>
         )}
       </div>
-      {text !== undefined && <Code label="condition in CEL" text={text} />}
+      {text !== undefined && <Code label={words.celCode} text={text} />}
       {mistake !== undefined && <Text className="bad">{mistake}</Text>}
       <Button
         className="start"
@@ -57,7 +60,7 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
         variant="default"
         onClick={() => onChange({ ...draft, as: 'text', text: text ?? draft.text })}
       >
-        Edit as CEL
+        {words.editAsCel}
       </Button>
     </Stack>
   );
@@ -69,8 +72,8 @@ function AsText({ draft, onChange, mistake }: Props) {
   return (
     <Stack gap="sm">
       <Textarea
-        label="Condition"
-        description='In CEL, such as user.traits.plan == "pro" && count("Order Completed", duration("720h")) >= 3'
+        label={words.condition}
+        description={words.conditionHint}
         value={draft.text}
         onChange={(event) => onChange({ ...draft, text: event.target.value })}
         error={mistake}
@@ -81,7 +84,7 @@ function AsText({ draft, onChange, mistake }: Props) {
       />
       {!rows && !blank && mistake === undefined && (
         <Alert color="blue">
-          <Text size="sm">This condition cannot be shown as rows. Edit it as CEL.</Text>
+          <Text size="sm">{words.notAsRows}</Text>
         </Alert>
       )}
       <Button
@@ -91,7 +94,7 @@ function AsText({ draft, onChange, mistake }: Props) {
         disabled={!rows && !blank}
         onClick={() => onChange({ ...draft, as: 'rows', rows: rows ?? draft.rows })}
       >
-        Edit as rows
+        {words.editAsRows}
       </Button>
     </Stack>
   );
@@ -104,5 +107,5 @@ function sizeOf({ rows }: Rows): number {
 /** `1/0/event` → Condition 2.1 */
 function placeInWords(field: string): string {
   const place = field.split('/').filter((part) => /^\d+$/.test(part));
-  return place.length === 0 ? 'Conditions' : `Condition ${place.map((part) => Number(part) + 1).join('.')}`;
+  return place.length === 0 ? words.conditions : words.conditionAt(place.map((part) => Number(part) + 1).join('.'));
 }

@@ -4,6 +4,9 @@ import { parseDuration } from '../../../shared/model/time';
 import { same } from '../destination/field-values';
 import { celOf } from './rows-to-cel';
 import { emptyGroup, type Group } from './rows';
+import { text } from '../texts';
+
+const words = text.audience.draft;
 
 /** An audience or computed trait while somebody edits it, and the request to send. Pure: the forms only show it. */
 
@@ -101,18 +104,17 @@ export function namingOf(name: string, others: readonly Known[]): Naming {
   if (name.trim() === '') return { problem: undefined };
   const key = keyOf(name.trim());
   if (key === undefined) {
-    return { problem: 'It must contain a letter or a digit, and give a trait of at most 100 characters' };
+    return { problem: words.nameWithoutKey };
   }
   const taken = others.find((other) => other.key === key);
-  return taken ? { key, problem: `It would use the trait ${key}, which “${taken.name}” already uses` } : { key };
+  return taken ? { key, problem: words.traitTaken(key, taken.name) } : { key };
 }
 
 function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, string> {
   const problems = new Map<string, string>();
-  if (name.trim() === '') problems.set('name', 'Enter a name');
-  if (sources?.length === 0) problems.set('sources', 'Choose at least one');
-  if (!within(syncEvery, 1_000, DAY_MS))
-    problems.set('syncEvery', 'Enter a duration from 1s to 24h, such as 10s, 1m or 1h');
+  if (name.trim() === '') problems.set('name', words.enterName);
+  if (sources?.length === 0) problems.set('sources', words.chooseOne);
+  if (!within(syncEvery, 1_000, DAY_MS)) problems.set('syncEvery', words.syncEveryProblem);
   return problems;
 }
 
@@ -120,17 +122,17 @@ function commonProblems({ name, sources, syncEvery }: CommonDraft): Map<string, 
 export function audienceProblems(draft: AudienceDraft): Map<string, string> {
   const problems = commonProblems(draft);
   if (draft.by === 'condition' && conditionOf(draft) === undefined) {
-    problems.set('condition', draft.as === 'rows' ? 'Complete each condition' : 'Enter a condition');
+    problems.set('condition', draft.as === 'rows' ? words.completeConditions : words.enterCondition);
   }
   return problems;
 }
 
 export function traitProblems(draft: TraitDraft): Map<string, string> {
   const problems = commonProblems(draft);
-  if (draft.event.trim() === '') problems.set('event', 'Enter an event');
-  if (needsProperty(draft.compute) && draft.property.trim() === '') problems.set('property', 'Enter a property');
+  if (draft.event.trim() === '') problems.set('event', words.enterEvent);
+  if (needsProperty(draft.compute) && draft.property.trim() === '') problems.set('property', words.enterProperty);
   if (draft.window.trim() !== '' && !within(draft.window, 1_000, 366 * DAY_MS)) {
-    problems.set('window', 'Enter a duration up to 366d, such as 720h or 30d, or leave empty for all time');
+    problems.set('window', words.windowProblem);
   }
   return problems;
 }

@@ -19,6 +19,9 @@ import {
 } from './draft';
 import { rowsOf } from './rows-from-cel';
 import { TraitForm } from './trait-form';
+import { text } from '../texts';
+
+const words = text.audience.edit;
 
 /** The settings of an audience or a computed trait. */
 
@@ -113,14 +116,11 @@ function End<T extends object, P extends object>(props: EndProps<T, P>) {
   return (
     <Stack>
       {countsAnew(patch) && (
-        <Alert color="blue" title="Counting starts over">
-          <Text size="sm">
-            The retained messages are counted from the beginning. Receivers get no updates until this is done, and then
-            the changes.
-          </Text>
+        <Alert color="blue" title={words.countingStartsOver}>
+          <Text size="sm">{words.countingStartsOverHint}</Text>
         </Alert>
       )}
-      <Unsaved saving={saving} names={names} before={before} patch={patch} what="save" onDrop={onDrop} />
+      <Unsaved saving={saving} names={names} before={before} patch={patch} what={words.saveTask} onDrop={onDrop} />
       {!disabled && !saving.theirs && (
         <SaveButton busy={saving.busy} changed={Object.keys(patch).length > 0} problem={problem} />
       )}

@@ -4,6 +4,9 @@ import { useOwnSources } from '../lib/sources';
 import { AllOrSome } from '../ui/all-or-some';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
+import { text } from '../texts';
+
+const words = text.audience.fields;
 
 /** Fields that audiences and computed traits share. */
 
@@ -23,14 +26,14 @@ export function NameField<D extends CommonDraft>({
   const naming = useNaming(draft.name);
   const description =
     stored !== undefined
-      ? `Display name. The trait remains ${stored}, because receivers use it`
+      ? words.traitRemains(stored)
       : naming.key !== undefined
-        ? `Receivers see the trait ${naming.key}`
-        : 'Display name. The trait for receivers derives from it';
+        ? words.traitNamed(naming.key)
+        : words.traitDerives;
   const problem = stored === undefined ? naming.problem : undefined;
   return (
     <TextInput
-      label="Name"
+      label={words.name}
       description={description}
       value={draft.name}
       onChange={(event) => onChange({ ...draft, name: event.target.value })}
@@ -51,9 +54,9 @@ export function SourcesField<D extends CommonDraft>({ draft, onChange, problems 
   const names = useOwnSources();
   return (
     <AllOrSome
-      legend="Sources"
-      all="All sources, including future ones"
-      label="Sources"
+      legend={words.sources}
+      all={words.allSources}
+      label={words.sources}
       options={[...names]}
       value={draft.sources}
       onChange={(sources) => onChange({ ...draft, sources })}
@@ -67,28 +70,20 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
   const off = destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
   return (
     <Checkbox.Group
-      label="Destinations"
-      description="Each receives an identify call for every user who joins or leaves"
+      label={words.destinations}
+      description={words.destinationsHint}
       value={draft.destinations}
       onChange={(chosen) => onChange({ ...draft, destinations: chosen })}
       error={problems.get('destinations')}
     >
       <Stack gap="xs" mt="xs">
         {destinations?.map(({ id, name, enabled, paused }) => (
-          <Checkbox key={id} value={id} label={`${name}${enabled ? (paused ? ' (paused)' : '') : ' (off)'}`} />
+          <Checkbox key={id} value={id} label={`${name}${enabled ? (paused ? words.paused : '') : words.off}`} />
         ))}
         {destinations?.length === 0 && (
-          <Text size="sm">
-            No destinations yet: <TextLink to="/connect">connect one</TextLink>. Members are counted anyway, and a
-            destination that you add later receives the changes from then on.
-          </Text>
+          <Text size="sm">{words.noDestinations(<TextLink to="/connect">{words.connectOne}</TextLink>)}</Text>
         )}
-        {off.length > 0 && (
-          <Text size="sm">
-            {off.map(({ name }) => name).join(', ')}: disabled. It misses the updates sent while it is disabled, and
-            they are not sent again.
-          </Text>
-        )}
+        {off.length > 0 && <Text size="sm">{words.disabledMisses(off.map(({ name }) => name).join(', '))}</Text>}
       </Stack>
     </Checkbox.Group>
   );
@@ -97,8 +92,8 @@ export function DestinationsField<D extends CommonDraft>({ draft, onChange, prob
 export function SyncField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
   return (
     <TextInput
-      label="Sync interval"
-      description="How often changes are sent to receivers: 1s to 24h"
+      label={words.syncInterval}
+      description={words.syncIntervalHint}
       value={draft.syncEvery}
       onChange={(event) => onChange({ ...draft, syncEvery: event.target.value.trim() })}
       error={problems.get('syncEvery')}

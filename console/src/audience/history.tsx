@@ -5,6 +5,9 @@ import { sinceOf } from '../lib/series';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
 import { Section, Table, Unread, Waiting, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.audience.history;
 
 /** The history of an audience or computed trait: its size over time, and its syncs. */
 
@@ -22,10 +25,10 @@ interface Props {
 const LOOK_AGAIN_MS = 10_000;
 const DAY_MS = 86_400_000;
 const SPANS: readonly { value: string; label: string; ms: number }[] = [
-  { value: '1h', label: 'the last hour', ms: 3_600_000 },
-  { value: '', label: 'the last 24 hours', ms: DAY_MS },
-  { value: '7d', label: 'the last 7 days', ms: 7 * DAY_MS },
-  { value: '90d', label: 'the last 90 days', ms: 90 * DAY_MS },
+  { value: '1h', label: words.lastHour, ms: 3_600_000 },
+  { value: '', label: words.last24Hours, ms: DAY_MS },
+  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
+  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS },
 ];
 
 export function SizeOverTime({ kind, id, filters }: Props) {
@@ -34,21 +37,21 @@ export function SizeOverTime({ kind, id, filters }: Props) {
   const query = { from: sinceOf(spanMs, Date.now()) };
   const read = useRead(`GET /${kind}/{id}/sizes`, { id, query }, { every: LOOK_AGAIN_MS, keep: true });
   return (
-    <Section title="Size">
+    <Section title={words.size}>
       <NativeSelect
         className="narrow"
         mb="sm"
-        label="Time"
+        label={words.time}
         data={SPANS.map(({ value, label }) => ({ value, label }))}
         value={span}
         onChange={(event) => filters.set('span', event.target.value)}
       />
       {read.data && !read.error ? (
-        <Suspense fallback={<Waiting for="the chart" />}>
+        <Suspense fallback={<Waiting for={words.chart} />}>
           <SizeChart sizes={read.data.data.data} spanMs={spanMs} />
         </Suspense>
       ) : (
-        <Unread read={read} what="size" />
+        <Unread read={read} what={words.sizes} />
       )}
     </Section>
   );
@@ -60,13 +63,16 @@ export function Syncs({ kind, id, filters }: Props) {
   const read = useRead(`GET /${kind}/{id}/syncs`, { id, query }, { every: LOOK_AGAIN_MS, keep: true });
   const found = read.data?.data;
   return (
-    <Section title="Syncs">
+    <Section title={words.syncs}>
       {!found || read.error ? (
-        <Unread read={read} what="syncs" />
+        <Unread read={read} what={words.theSyncs} />
       ) : found.data.length === 0 ? (
-        <Text size="sm">No syncs yet.</Text>
+        <Text size="sm">{words.noSyncsYet}</Text>
       ) : (
-        <Table label="Syncs" head={['When', 'Users', 'Checked', 'Changed', 'Sent in total', 'Waiting']}>
+        <Table
+          label={words.syncs}
+          head={[words.when, words.users, words.checked, words.changed, words.sentTotal, words.waiting]}
+        >
           {found.data.map(({ at, members, looked, changed, sent, waiting }) => (
             <tr key={at}>
               <td>

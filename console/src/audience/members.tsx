@@ -5,6 +5,9 @@ import { FilterBar, type Filters, Pager, TextFilter } from '../ui/filters';
 import { Section, Table, Unread, When } from '../ui/ui';
 import { type Kind } from './history';
 import { valueInWords } from './labels';
+import { text } from '../texts';
+
+const words = text.audience.members;
 
 /** The members in pages, or whether one user is a member. */
 export function Members({ kind, id, filters }: { kind: Kind; id: string; filters: Filters }) {
@@ -14,18 +17,21 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
   const user = filters.get('user');
   const isValue = kind === 'computed-traits';
   return (
-    <Section title={isValue ? 'Values' : 'Members'}>
-      <FilterBar filters={filters} label="Find a user">
-        <TextFilter key={user} filters={filters} name="user" label="User id" />
+    <Section title={isValue ? words.values : words.members}>
+      <FilterBar filters={filters} label={words.findUser}>
+        <TextFilter key={user} filters={filters} name="user" label={words.userId} />
       </FilterBar>
       <div role="status" className="below">
         {found && !read.error && <Text size="sm">{said(found, user)}</Text>}
       </div>
       {!found || read.error ? (
-        <Unread read={read} what={isValue ? 'values' : 'members'} />
+        <Unread read={read} what={isValue ? words.theValues : words.theMembers} />
       ) : (
         found.data.length > 0 && (
-          <Table label={isValue ? 'Values' : 'Members'} head={['User', ...(isValue ? ['Value'] : []), 'Since']}>
+          <Table
+            label={isValue ? words.values : words.members}
+            head={[words.user, ...(isValue ? [words.value] : []), words.since]}
+          >
             {found.data.map(({ userId, value, since }) => (
               <tr key={userId}>
                 <td className="break">{userId}</td>
@@ -44,7 +50,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
 }
 
 function said({ data, next }: Response, user: string): string {
-  if (user !== '') return data.length === 0 ? `${user} is not a member.` : `${user} is a member.`;
+  if (user !== '') return data.length === 0 ? words.isNoMember(user) : words.isMember(user);
   if (data.length > 0) return '';
-  return next === null ? 'No members.' : 'No members found so far. Continue with the next page.';
+  return next === null ? words.noMembers : words.noMembersSoFar;
 }

@@ -19,6 +19,9 @@ import {
 } from './rows';
 import { type SeenNames } from './suggestions';
 import { KIND_WORDS, SUBJECT_WORDS, testInWords, UNIT_WORDS, valueHint } from './labels';
+import { text } from '../texts';
+
+const words = text.condition.rowsEditor;
 
 /** Rows of conditions in groups. All, or any, rows of a group must hold. */
 
@@ -46,8 +49,8 @@ interface Common {
 }
 
 const JOINS = [
-  { value: 'all', label: 'all of these hold' },
-  { value: 'any', label: 'any one of these holds' },
+  { value: 'all', label: words.all },
+  { value: 'any', label: words.any },
 ];
 
 function GroupEditor({ group, ...common }: Common & { group: Group }) {
@@ -56,11 +59,11 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
   const name = nameOf(place);
   return (
     <fieldset className="group">
-      <legend>{place.length === 0 ? 'Conditions' : `Group ${name}`}</legend>
+      <legend>{place.length === 0 ? words.conditions : words.group(name)}</legend>
       <Stack gap="sm">
         <NativeSelect
           className="start"
-          label="Users who match"
+          label={words.usersWhoMatch}
           data={JOINS}
           value={group.join}
           onChange={(event) => set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })}
@@ -76,7 +79,7 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
         })}
         <Row gap="xs">
           <Button size="xs" variant="default" onClick={() => add(aRule())}>
-            Add a condition{place.length > 0 && ` to group ${name}`}
+            {place.length > 0 ? words.addConditionTo(name) : words.addCondition}
           </Button>
           {place.length + 1 < MAX_DEPTH && (
             <Button
@@ -84,12 +87,12 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
               variant="default"
               onClick={() => add({ join: group.join === 'all' ? 'any' : 'all', rows: [aRule()] })}
             >
-              Add a group{place.length > 0 && ` to group ${name}`}
+              {place.length > 0 ? words.addGroupTo(name) : words.addGroup}
             </Button>
           )}
           {place.length > 0 && (
             <Button size="xs" variant="default" onClick={() => set(place, undefined)}>
-              Remove group {name}
+              {words.removeGroup(name)}
             </Button>
           )}
         </Row>
@@ -116,17 +119,17 @@ function RuleEditor(props: RuleProps) {
   const name = nameOf(place);
   return (
     <fieldset className="rule">
-      <legend>Condition {name}</legend>
+      <legend>{words.condition(name)}</legend>
       <div className="filters">
         <NativeSelect
-          label="What"
+          label={words.what}
           data={subjects}
           value={rule.subject}
           onChange={(event) => set(place, withSubject(rule, event.target.value as Rule['subject']))}
         />
         <Names {...props} change={change} />
         <NativeSelect
-          label={rule.subject === 'count' ? 'How often' : 'Comparison'}
+          label={rule.subject === 'count' ? words.howOften : words.comparison}
           data={tests}
           value={rule.test}
           onChange={(event) => change({ test: event.target.value as Rule['test'] })}
@@ -138,10 +141,10 @@ function RuleEditor(props: RuleProps) {
         className="below"
         size="compact-xs"
         variant="default"
-        aria-label={`Remove condition ${name}`}
+        aria-label={words.removeCondition(name)}
         onClick={() => set(place, undefined)}
       >
-        Remove
+        {words.remove}
       </Button>
     </fieldset>
   );
@@ -155,10 +158,10 @@ function Names(props: Changing) {
   const uses = usesOf(rule);
   return (
     <>
-      {rule.subject === 'trait' && <NameField {...props} field="trait" label="Trait" options={seen.traits} />}
-      {uses.event && <NameField {...props} field="event" label="Event" options={seen.events} />}
+      {rule.subject === 'trait' && <NameField {...props} field="trait" label={words.trait} options={seen.traits} />}
+      {uses.event && <NameField {...props} field="event" label={words.event} options={seen.events} />}
       {uses.property && (
-        <NameField {...props} field="property" label="Property" options={seen.propertiesOf(rule.event.trim())} />
+        <NameField {...props} field="property" label={words.property} options={seen.propertiesOf(rule.event.trim())} />
       )}
     </>
   );
@@ -184,9 +187,9 @@ function NameField({ rule, place, problems, change, field, label, options }: Nam
 }
 
 const YES_NO = [
-  { value: '', label: 'choose' },
-  { value: 'true', label: 'yes' },
-  { value: 'false', label: 'no' },
+  { value: '', label: words.choose },
+  { value: 'true', label: words.yes },
+  { value: 'false', label: words.no },
 ];
 
 function Value({ rule, place, problems, seen, change }: Changing) {
@@ -198,10 +201,10 @@ function Value({ rule, place, problems, seen, change }: Changing) {
   return (
     <>
       {kind === 'boolean' ? (
-        <NativeSelect label="Value" data={YES_NO} value={rule.value} onChange={set} error={problem} />
+        <NativeSelect label={words.value} data={YES_NO} value={rule.value} onChange={set} error={problem} />
       ) : (
         <Suggested
-          label={rule.subject === 'count' ? 'Times' : 'Value'}
+          label={rule.subject === 'count' ? words.times : words.value}
           options={rule.subject === 'trait' ? seen.valuesOf(rule.trait.trim()) : []}
           value={rule.value}
           onChange={(value) => change({ value })}
@@ -212,7 +215,7 @@ function Value({ rule, place, problems, seen, change }: Changing) {
       )}
       {choice && (
         <NativeSelect
-          label="Type"
+          label={words.type}
           data={KINDS.map((value) => ({ value, label: KIND_WORDS[value] }))}
           value={rule.kind}
           onChange={(event) => change({ kind: event.target.value as Rule['kind'] })}
@@ -226,15 +229,15 @@ function Window({ rule, place, problems, change }: Changing) {
   return (
     <>
       <TextInput
-        label="Within the last"
-        placeholder="ever"
+        label={words.withinLast}
+        placeholder={words.withinLastExample}
         inputMode="numeric"
         value={rule.window}
         onChange={(event) => change({ window: event.target.value.trim() })}
         error={problems.get(`${place.join('/')}/window`)}
       />
       <NativeSelect
-        label="Unit"
+        label={words.unit}
         data={UNITS.map((value) => ({ value, label: UNIT_WORDS[value] }))}
         value={rule.unit}
         onChange={(event) => change({ unit: event.target.value as Rule['unit'] })}

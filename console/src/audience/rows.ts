@@ -1,3 +1,7 @@
+import { text } from '../texts';
+
+const words = text.condition.rows;
+
 /**
  * The condition of an audience as rows that a person fills in. Pure: the form shows them, `rows-to-cel.ts` converts
  * them to text.
@@ -110,7 +114,7 @@ export function usesOf({ subject }: Pick<Rule, 'subject'>) {
  */
 export function rowProblems(group: Group, place = ''): Map<string, string> {
   const problems = new Map<string, string>();
-  if (group.rows.length === 0) problems.set(place, 'Add a condition, or remove the group');
+  if (group.rows.length === 0) problems.set(place, words.emptyGroup);
   group.rows.forEach((row, i) => {
     const at = place === '' ? String(i) : `${place}/${i}`;
     const found = isGroup(row) ? rowProblems(row, at) : ruleProblems(row, at);
@@ -124,16 +128,16 @@ function ruleProblems(rule: Rule, at: string): Map<string, string> {
   const named = (field: 'trait' | 'event' | 'property', needed: string) => {
     const name = rule[field].trim();
     if (name === '') problems.set(`${at}/${field}`, needed);
-    else if (name.length > MAX_NAME) problems.set(`${at}/${field}`, `At most ${MAX_NAME} characters`);
+    else if (name.length > MAX_NAME) problems.set(`${at}/${field}`, words.tooLong(MAX_NAME));
   };
   const uses = usesOf(rule);
-  if (rule.subject === 'trait') named('trait', 'Enter a trait');
-  if (uses.event) named('event', 'Enter an event');
-  if (uses.property) named('property', 'Enter a property');
+  if (rule.subject === 'trait') named('trait', words.enterTrait);
+  if (uses.event) named('event', words.enterEvent);
+  if (uses.property) named('property', words.enterProperty);
   const wrong = valueProblem(rule);
   if (wrong !== undefined) problems.set(`${at}/value`, wrong);
   if (uses.window && rule.window !== '' && windowSeconds(rule) === undefined) {
-    problems.set(`${at}/window`, 'Enter a whole number up to 366 days, or leave empty for all time');
+    problems.set(`${at}/window`, words.windowProblem);
   }
   return problems;
 }
@@ -142,14 +146,14 @@ function valueProblem(rule: Rule): string | undefined {
   const value = rule.value.trim();
   switch (kindOf(rule)) {
     case 'number':
-      if (value === '' || !Number.isFinite(Number(value))) return 'Enter a number, such as 3 or 99.90';
-      if (rule.subject === 'count' && !/^\d{1,15}$/.test(value)) return 'Enter a whole number, such as 3';
+      if (value === '' || !Number.isFinite(Number(value))) return words.enterNumber;
+      if (rule.subject === 'count' && !/^\d{1,15}$/.test(value)) return words.enterWholeNumber;
       return undefined;
     case 'boolean':
-      return value === 'true' || value === 'false' ? undefined : 'Choose yes or no';
+      return value === 'true' || value === 'false' ? undefined : words.chooseYesOrNo;
     case 'text':
       // An empty field means that the user has not reached it. An empty text as a value needs the text form.
-      return rule.value === '' ? 'Enter a value' : undefined;
+      return rule.value === '' ? words.enterValue : undefined;
     case 'none':
       return undefined;
   }

@@ -3,41 +3,44 @@ import { type Audience } from '../../../shared/api/operations';
 import { count } from '../lib/labels';
 import { Pill, When } from '../ui/ui';
 import { phaseInWords, progressOf, statusInWords } from './labels';
+import { text } from '../texts';
+
+const words = text.audience.status;
 
 /** The progress of the first sync and of later ones. */
 export function StatusView({ status }: { status: Audience['status'] }) {
   const { members, full, sent, waiting, lastSync } = status;
   const percent = progressOf(status);
   return (
-    <section className="card" aria-label="State">
+    <section className="card" aria-label={words.state}>
       <div className="row" role="status">
         <Phase of={status} />
         <Text size="sm" span>
           {statusInWords(status)}
         </Text>
       </div>
-      {percent !== undefined && <Progress value={percent} aria-label="Profiles checked" my="sm" />}
+      {percent !== undefined && <Progress value={percent} aria-label={words.profilesChecked} my="sm" />}
       <dl className="figures below">
         <div>
-          <dt>Users</dt>
+          <dt>{words.users}</dt>
           <dd>{count(members)}</dd>
         </div>
         <div>
-          <dt>Calls sent</dt>
+          <dt>{words.callsSent}</dt>
           <dd>{count(sent)}</dd>
         </div>
         <div>
-          <dt>Waiting</dt>
+          <dt>{words.waiting}</dt>
           <dd>{count(waiting)}</dd>
         </div>
         {full > 0 && (
-          <div title="Some changes of these users were refused because their profiles are full">
-            <dt>Full profiles</dt>
+          <div title={words.fullProfilesHint}>
+            <dt>{words.fullProfiles}</dt>
             <dd>{count(full)}</dd>
           </div>
         )}
         <div>
-          <dt>Last sync</dt>
+          <dt>{words.lastSync}</dt>
           <dd>
             <When at={lastSync?.at ?? null} />
           </dd>

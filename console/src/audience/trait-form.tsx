@@ -6,6 +6,9 @@ import { needsProperty, type TraitDraft } from './draft';
 import { DestinationsField, NameField, SourcesField, SyncField } from './fields';
 import { useEventNames } from './use-event-names';
 import { COMPUTE_WORDS } from './labels';
+import { text } from '../texts';
+
+const words = text.audience.traitForm;
 
 /** The fields of a new or existing computed trait. */
 
@@ -26,16 +29,16 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
     <Stack>
       <NameField {...fields} {...(stored !== undefined && { stored })} />
       <fieldset className="rule">
-        <legend>Value of each user</legend>
+        <legend>{words.valueOfUser}</legend>
         <div className="filters">
           <NativeSelect
-            label="Value"
+            label={words.value}
             data={COMPUTES.map((value) => ({ value, label: COMPUTE_WORDS[value] }))}
             value={draft.compute}
             onChange={(event) => onChange({ ...draft, compute: event.target.value as TraitDraft['compute'] })}
           />
           <Suggested
-            label="Event name"
+            label={words.eventName}
             options={seen.events}
             value={draft.event}
             onChange={(event) => onChange({ ...draft, event })}
@@ -43,8 +46,8 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
           />
           {draft.compute !== 'count' && (
             <Suggested
-              label="Property"
-              description={needsProperty(draft.compute) ? undefined : 'Leave empty for the time of the event'}
+              label={words.property}
+              description={needsProperty(draft.compute) ? undefined : words.propertyHint}
               options={seen.propertiesOf(draft.event.trim())}
               value={draft.property}
               onChange={(property) => onChange({ ...draft, property })}
@@ -52,8 +55,8 @@ export function TraitForm({ draft, onChange, problems, stored, children }: Props
             />
           )}
           <TextInput
-            label="Within the last"
-            description="Such as 720h or 30d. Leave empty for all time"
+            label={words.withinLast}
+            description={words.withinLastHint}
             value={draft.window}
             onChange={(event) => onChange({ ...draft, window: event.target.value.trim() })}
             error={problems.get('window')}

@@ -2,10 +2,12 @@ import { Alert, Button, FileInput, Group, Progress, Radio, Stack, Text } from '@
 import { useRef, useState } from 'react';
 import { type Audience, type UploadedMembers } from '../../../shared/api/operations';
 import { Cancelled, type Upload, uploadMembers } from '../lib/upload';
-import { counted } from '../lib/labels';
 import { Code } from '../ui/code';
 import { Failure, Section } from '../ui/ui';
 import { type Glance, glanceAt, membersOf } from './members-file';
+import { text } from '../texts';
+
+const words = text.audience.upload;
 
 /** Uploads a file of members and shows the progress. */
 
@@ -36,7 +38,7 @@ export function UploadMembers({ audience, onUploaded }: Props) {
     if (chosen) void glanceAt(chosen).then(setGlance, () => undefined);
   };
   return (
-    <Section title="Upload">
+    <Section title={words.upload}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -45,27 +47,27 @@ export function UploadMembers({ audience, onUploaded }: Props) {
       >
         <Stack gap="sm">
           <FileInput
-            label="File"
-            description={'One user per line: ann, "ann" or {"userId":"ann"}. Or CSV with a column user_id'}
-            placeholder="Choose a file"
+            label={words.file}
+            description={words.fileHint}
+            placeholder={words.fileExample}
             value={file}
             onChange={choose}
             disabled={busy}
           />
           {glance && <FirstLines {...glance} />}
-          <Radio.Group label="Lines" value={method} onChange={(value) => setMethod(value)}>
+          <Radio.Group label={words.lines} value={method} onChange={(value) => setMethod(value)}>
             <Stack gap="xs" mt="xs">
-              <Radio value="PUT" label="replace the list: users not in the file are removed" />
-              <Radio value="PATCH" label={'add and remove members: {"add":"ann"}, {"remove":"bob"}'} />
+              <Radio value="PUT" label={words.replaceList} />
+              <Radio value="PATCH" label={words.addAndRemove} />
             </Stack>
           </Radio.Group>
           <Group>
             <Button type="submit" loading={busy} disabled={file === null || glance?.problem !== undefined}>
-              Upload
+              {words.upload}
             </Button>
             {busy && (
               <Button variant="default" onClick={cancel}>
-                Cancel
+                {words.cancel}
               </Button>
             )}
           </Group>
@@ -84,8 +86,8 @@ function FirstLines({ lines, problem }: Glance) {
   if (lines.length === 0) return null;
   return (
     <div>
-      <Text size="sm">The first lines are read as:</Text>
-      <Code label="first lines" text={lines.join('\n')} />
+      <Text size="sm">{words.firstLinesReadAs}</Text>
+      <Code label={words.firstLines} text={lines.join('\n')} />
     </div>
   );
 }
@@ -95,35 +97,33 @@ function Progressing({ state, taken }: { state: State; taken: number }) {
     case 'idle':
       return null;
     case 'reading':
-      return <Text size="sm">Reading the file …</Text>;
+      return <Text size="sm">{words.readingFile}</Text>;
     case 'sending': {
       const percent = Math.floor(state.part * 100);
       return (
         <>
-          <Text size="sm">
-            {percent} % of {counted(state.lines, 'line')} sent. The list changes only after the whole file has arrived.
-          </Text>
-          <Progress value={percent} aria-label="Sent" />
+          <Text size="sm">{words.percentSent(percent, words.linesCounted(state.lines))}</Text>
+          <Progress value={percent} aria-label={words.sent} />
         </>
       );
     }
     case 'done': {
       const { upload, lines } = state.answer;
       return (
-        <Alert color="green" title={`${counted(lines, 'member')} uploaded`}>
-          {taken >= upload ? 'The upload is applied.' : 'The upload is being applied. Members follow shortly.'}
+        <Alert color="green" title={words.uploaded(words.members(lines))}>
+          {taken >= upload ? words.applied : words.beingApplied}
         </Alert>
       );
     }
     case 'empty':
       return (
-        <Alert color="yellow" title="This file is empty">
-          It would remove all members. Nothing was sent. Choose another file.
+        <Alert color="yellow" title={words.fileEmpty}>
+          {words.fileEmptyHint}
         </Alert>
       );
     case 'failed':
-      if (state.error instanceof Cancelled) return <Text size="sm">Cancelled. Nothing was changed.</Text>;
-      return <Failure error={state.error} what="upload the file" />;
+      if (state.error instanceof Cancelled) return <Text size="sm">{words.cancelled}</Text>;
+      return <Failure error={state.error} what={words.uploadTask} />;
   }
 }
 

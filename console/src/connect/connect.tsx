@@ -10,6 +10,9 @@ import { ChooseSources } from './sources-step';
 import { SwitchStep } from './switch-step';
 import { TestStep } from './test-step';
 import { UrlsStep } from './urls-step';
+import { text } from '../texts';
+
+const words = text.connect.connect;
 
 /**
  * The first-time path, up to the first event. The address holds the step. As soon as there are URLs, the destination
@@ -19,15 +22,7 @@ import { UrlsStep } from './urls-step';
 const STEPS = ['integration', 'sources', 'urls', 'test', 'settings', 'switch', 'live'] as const;
 type Step = (typeof STEPS)[number];
 
-const NAMES: Readonly<Record<Step, string>> = {
-  integration: 'Integration',
-  sources: 'Sources',
-  urls: 'URLs',
-  test: 'Test',
-  settings: 'Settings',
-  switch: 'Enable',
-  live: 'First event',
-};
+const NAMES: Readonly<Record<Step, string>> = words.names;
 
 export function Connect() {
   const { id, step } = useParams();
@@ -35,14 +30,14 @@ export function Connect() {
   const admin = useMay('POST /destinations');
   if (!admin) {
     return (
-      <AdminsOnly title="Connect">
-        <Text>Users who can create destinations can also read the messages sent to them.</Text>
+      <AdminsOnly title={words.connect}>
+        <Text>{words.notAllowed}</Text>
       </AdminsOnly>
     );
   }
   const at = id === undefined || id === 'new' ? early(search) : (STEPS.find((name) => name === step) ?? 'test');
   return (
-    <Page title="Connect an integration">
+    <Page title={words.connectIntegration}>
       <Progress at={at} id={id === 'new' ? undefined : id} search={search} />
       {id === undefined || id === 'new' ? <Early at={at} search={search} /> : <Stored id={id} at={at} />}
     </Page>
@@ -63,7 +58,7 @@ function Early({ at, search }: { at: Step; search: URLSearchParams }) {
 
 function Stored({ id, at }: { id: string; at: Step }) {
   const read = useRead('GET /destinations/{id}', { id });
-  if (!read.data || read.error) return <Unread read={read} what="destination" />;
+  if (!read.data || read.error) return <Unread read={read} what={words.theDestination} />;
   const stored = { destination: read.data.data, etag: read.data.etag ?? '' };
   if (at === 'sources') return <SourcesAgain {...stored} />;
   if (at === 'urls') return <UrlsAgain {...stored} />;
@@ -91,7 +86,7 @@ interface ProgressProps {
 
 function Progress({ at, id, search }: ProgressProps) {
   return (
-    <ol className="steps" aria-label="Steps">
+    <ol className="steps" aria-label={words.steps}>
       {STEPS.map((step) => {
         const to = linkTo(step, at, id, search);
         return (

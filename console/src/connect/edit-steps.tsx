@@ -6,10 +6,13 @@ import { SignatureSection } from '../destination/signature-section';
 import { WebhooksEditor } from '../destination/webhooks-editor';
 import { type Stored, StoredStep } from './stored-step';
 import { UrlsFields } from './urls-step';
+import { text } from '../texts';
+
+const words = text.connect.editSteps;
 
 /** The steps that change the stored destination: its sources or its URLs, visited again, and its other settings. */
 
-const AGAIN = { next: 'test', submit: 'Save and test', what: 'save the changes', mayCancel: true };
+const AGAIN = { next: 'test', submit: words.saveAndTest, what: words.saveTask, mayCancel: true };
 
 export function SourcesAgain(stored: Stored) {
   return (
@@ -30,10 +33,10 @@ export function UrlsAgain(stored: Stored) {
 /** The user can skip each of these. */
 export function SettingsStep(stored: Stored) {
   return (
-    <StoredStep {...stored} next="switch" submit="Continue" what="save the settings">
+    <StoredStep {...stored} next="switch" submit={words.continue} what={words.saveSettingsTask}>
       {({ draft, setDraft, fields }, { destination, etag }) => (
         <>
-          <Text>These settings are optional. You can change them later.</Text>
+          <Text>{words.optional}</Text>
           <SecretField
             value={draft.sharedSecret}
             onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}

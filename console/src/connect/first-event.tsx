@@ -5,6 +5,9 @@ import { Snippets } from '../ui/snippets';
 import { useRead } from '../lib/api';
 import { useLiveEvents } from '../lib/live';
 import { LinkButton, Pill, TextLink, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.connect.firstEvent;
 
 /** Shows how to send the first event, and waits for it. */
 export function FirstEvent({ destination }: { destination: Destination }) {
@@ -22,26 +25,26 @@ export function FirstEvent({ destination }: { destination: Destination }) {
     <Stack>
       <div aria-live="polite">
         {arrived ? (
-          <Alert color="green" title="Your first event has arrived">
+          <Alert color="green" title={words.arrived}>
             <Stack gap="sm" align="flex-start">
-              <Text size="sm">You’re all set. Waypost now delivers events automatically.</Text>
-              <LinkButton to={`/destinations/${destination.id}`}>Open destination</LinkButton>
+              <Text size="sm">{words.arrivedHint}</Text>
+              <LinkButton to={`/destinations/${destination.id}`}>{words.openDestination}</LinkButton>
             </Stack>
           </Alert>
         ) : (
-          <Alert color="blue" title={destination.paused ? 'Paused: events are held' : 'Waiting for the first event …'}>
-            <Text size="sm">Send one, for example with this code. It appears here immediately.</Text>
+          <Alert color="blue" title={destination.paused ? words.paused : words.waiting}>
+            <Text size="sm">{words.sendOne}</Text>
           </Alert>
         )}
       </div>
       {source.data?.data.writeKey != null && <Snippets writeKey={source.data.data.writeKey} />}
-      <section className="card" aria-label="Received">
-        <strong>Received by Waypost</strong>
-        <EventList events={events} empty="Nothing yet" />
+      <section className="card" aria-label={words.received}>
+        <strong>{words.receivedWaypost}</strong>
+        <EventList events={events} empty={words.nothingYet} />
       </section>
-      <section className="card" aria-label="Delivered">
-        <strong>Delivered to {destination.name}</strong>
-        {real.length === 0 && <Text size="sm">Nothing yet</Text>}
+      <section className="card" aria-label={words.delivered}>
+        <strong>{words.deliveredTo(destination.name)}</strong>
+        {real.length === 0 && <Text size="sm">{words.nothingYet}</Text>}
         {real.map(({ id, type, status, acceptedAt }) => (
           <div key={id} className="row">
             <Pill kind={status} />

@@ -3,6 +3,9 @@ import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { useChange, useRead } from '../lib/api';
 import { Failure, Unread } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.connect.sourcesStep;
 
 /** Chooses existing sources, or creates a new one. */
 export function ChooseSources() {
@@ -10,7 +13,7 @@ export function ChooseSources() {
   const [chosen, setChosen] = useState<string[]>([]);
   const [search] = useSearchParams();
   const navigate = useNavigate();
-  if (!read.data) return <Unread read={read} what="sources" />;
+  if (!read.data) return <Unread read={read} what={words.theSources} />;
   const sources = read.data.data.data;
   const next = () => {
     const type = search.get('type') ?? 'webhooks';
@@ -18,12 +21,12 @@ export function ChooseSources() {
   };
   return (
     <Stack>
-      <Text>A source is where calls come from: a site, an app, a server. Choose the sources to deliver.</Text>
+      <Text>{words.hint}</Text>
       {sources.length > 0 && (
-        <Checkbox.Group label="Sources" value={chosen} onChange={setChosen}>
+        <Checkbox.Group label={words.sources} value={chosen} onChange={setChosen}>
           <Stack gap="xs" mt="xs">
             {sources.map(({ id, name, enabled }) => (
-              <Checkbox key={id} value={id} label={enabled ? name : `${name} (disabled)`} />
+              <Checkbox key={id} value={id} label={enabled ? name : words.disabled(name)} />
             ))}
           </Stack>
         </Checkbox.Group>
@@ -31,16 +34,16 @@ export function ChooseSources() {
       <NewSource first={sources.length === 0} onMade={(id) => setChosen((before) => [...before, id])} />
       <Group>
         <Button onClick={next} disabled={chosen.length === 0}>
-          Continue
+          {words.continue}
         </Button>
-        {chosen.length === 0 && <Text size="sm">Choose or create a source to continue.</Text>}
+        {chosen.length === 0 && <Text size="sm">{words.chooseOne}</Text>}
       </Group>
     </Stack>
   );
 }
 
 function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => void }) {
-  const [name, setName] = useState(first ? 'My site' : '');
+  const [name, setName] = useState(first ? words.suggestedName : '');
   const make = useChange('POST /sources', {
     onDone: ({ data }) => {
       setName('');
@@ -56,15 +59,15 @@ function NewSource({ first, onMade }: { first: boolean; onMade: (id: string) => 
     >
       <Group align="flex-end">
         <TextInput
-          label={first ? 'No sources yet. Name your first source' : 'New source name'}
+          label={first ? words.nameFirst : words.newSourceName}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
         <Button type="submit" variant="default" loading={make.isPending} disabled={name.trim() === ''}>
-          Create source
+          {words.createSource}
         </Button>
       </Group>
-      {make.error && <Failure error={make.error} what="create the source" />}
+      {make.error && <Failure error={make.error} what={words.createTask} />}
     </form>
   );
 }

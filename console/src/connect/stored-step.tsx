@@ -7,6 +7,9 @@ import { type Read, Unsaved } from '../destination/save';
 import { useDestinationForm } from '../destination/use-form';
 import { LinkButton } from '../ui/ui';
 import { useUnsaved } from '../ui/unsaved';
+import { text } from '../texts';
+
+const words = text.connect.storedStep;
 
 export interface Stored {
   destination: Destination;
@@ -72,7 +75,7 @@ function StepForm(props: Props & { onDrop: (theirs: Read) => void }) {
               {submit}
             </Button>
             {own.size > 0 && <Text size="sm">{[...own.values()][0]}</Text>}
-            {mayCancel && <LinkButton to={next}>Cancel</LinkButton>}
+            {mayCancel && <LinkButton to={next}>{words.cancel}</LinkButton>}
           </Group>
         )}
       </Stack>

@@ -5,6 +5,9 @@ import { type Destination } from '../../../shared/api/operations';
 import { DESTINATION_FIELDS } from '../destination/conflict';
 import { Unsaved, useSaveDestination } from '../destination/save';
 import { LinkButton } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.connect.switchStep;
 
 /** Enables the destination, so that Waypost sends or holds real messages. */
 export function SwitchStep(stored: { destination: Destination; etag: string }) {
@@ -20,20 +23,18 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
   };
   return (
     <Stack>
-      <section className="card" aria-label="Enable">
-        <Text fw={600}>Enable it</Text>
-        <Text size="sm">Start sending events from the selected sources.</Text>
+      <section className="card" aria-label={words.enable}>
+        <Text fw={600}>{words.enableIt}</Text>
+        <Text size="sm">{words.enableHint}</Text>
         <Button className="start" mt="sm" loading={save.busy} onClick={() => set(false)}>
-          Enable
+          {words.enable}
         </Button>
       </section>
-      <section className="card" aria-label="Enable, but pause">
-        <Text fw={600}>Enable it, but pause</Text>
-        <Text size="sm">
-          Events are held until you resume, for up to the retry window (4 hours unless your installation changed it).
-        </Text>
+      <section className="card" aria-label={words.enableButPause}>
+        <Text fw={600}>{words.enablePausedTitle}</Text>
+        <Text size="sm">{words.enablePausedHint}</Text>
         <Button className="start" mt="sm" variant="default" loading={save.busy} onClick={() => set(true)}>
-          Enable, paused
+          {words.enablePaused}
         </Button>
       </section>
       <Unsaved
@@ -41,14 +42,14 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
         names={DESTINATION_FIELDS}
         before={destination}
         patch={{ enabled: true, paused }}
-        what="enable it"
+        what={words.enableTask}
         onDrop={({ data, etag: tag = '' }) => {
           setBegun({ destination: data, etag: tag });
           if (data.enabled) void navigate(live);
         }}
       />
       <Group>
-        <LinkButton to={`/destinations/${destination.id}`}>Keep it disabled for now</LinkButton>
+        <LinkButton to={`/destinations/${destination.id}`}>{words.keepDisabled}</LinkButton>
       </Group>
     </Stack>
   );

@@ -9,6 +9,9 @@ import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { Failure } from '../ui/ui';
 import { useUnsaved } from '../ui/unsaved';
+import { text } from '../texts';
+
+const words = text.connect.urlsStep;
 
 /** Enters up to five URLs. This step stores the destination disabled, so that it can be tested. */
 export function UrlsStep({ sources }: { sources: string[] }) {
@@ -31,16 +34,13 @@ export function UrlsStep({ sources }: { sources: string[] }) {
       }}
     >
       <Stack>
-        <Text>
-          Waypost sends every message to all URLs at the same time, as an HTTP POST. A message counts as delivered as
-          soon as one URL answers 2xx; the others are not retried.
-        </Text>
+        <Text>{words.hint}</Text>
         <UrlsFields draft={draft} onChange={setDraft} problems={problems} hasSecret={false} />
-        {make.error && <Failure error={make.error} what="create the destination" />}
+        {make.error && <Failure error={make.error} what={words.createTask} />}
         <Button type="submit" className="start" loading={make.isPending} disabled={own.size > 0}>
-          Save and continue
+          {words.saveAndContinue}
         </Button>
-        <Text size="sm">Saved as disabled. Nothing is sent until you enable it.</Text>
+        <Text size="sm">{words.savedDisabled}</Text>
       </Stack>
     </form>
   );

@@ -3,6 +3,9 @@ import { useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { Section, Table } from '../ui/ui';
 import { changesBetween } from './differences';
+import { text } from '../texts';
+
+const words = text.delivery.compare;
 
 type Attempt = Delivery['attempts'][number];
 
@@ -16,16 +19,16 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
   if (!before || !after) return null;
   const changes = changesBetween(before, after);
   return (
-    <Section title="Compare attempts">
+    <Section title={words.compareAttempts}>
       <Group align="flex-end">
         <NativeSelect
-          label="From"
+          label={words.from}
           data={options}
           value={String(from)}
           onChange={(event) => setChosen({ ...chosen, before: event.target.value })}
         />
         <NativeSelect
-          label="To"
+          label={words.to}
           data={options}
           value={String(to)}
           onChange={(event) => setChosen({ ...chosen, after: event.target.value })}
@@ -33,13 +36,13 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
       </Group>
       {changes.length === 0 ? (
         <Text size="sm" className="below">
-          These attempts do not differ.
+          {words.noDifference}
         </Text>
       ) : (
         <div className="below">
           <Table
-            label="Differences"
-            head={['What', attemptName(before), attemptName(after) + (from === to ? ' again' : '')]}
+            label={words.differences}
+            head={[words.what, attemptName(before), attemptName(after) + (from === to ? words.again : '')]}
           >
             {changes.map(({ what, before: was, after: is }) => (
               <tr key={what}>
@@ -56,5 +59,5 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 export function attemptName({ n, replay }: Pick<Attempt, 'n' | 'replay'>): string {
-  return replay === 0 ? `Attempt ${n}` : `Attempt ${n} of replay ${replay}`;
+  return replay === 0 ? words.attempt(n) : words.attemptOfReplay(n, replay);
 }

@@ -1,5 +1,8 @@
 import { type Delivery } from '../../../shared/api/operations';
 import { latency } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.delivery.differences;
 
 /** The difference between two attempts. Pure. */
 
@@ -21,7 +24,7 @@ export function changesBetween(before: Attempt, after: Attempt): Change[] {
   return urls.flatMap((id, i) => {
     const find = ({ urls: all }: Attempt) => all.find(({ url }) => url === id);
     const [was, is] = [factsOf(find(before)), factsOf(find(after))];
-    const prefix = urls.length === 1 ? '' : `URL ${i + 1}: `;
+    const prefix = urls.length === 1 ? '' : words.url(i + 1);
     return [...new Set([...was.keys(), ...is.keys()])]
       .map((what) => ({ what: prefix + what, before: was.get(what) ?? '–', after: is.get(what) ?? '–' }))
       .filter((change) => change.before !== change.after);
@@ -31,15 +34,15 @@ export function changesBetween(before: Attempt, after: Attempt): Change[] {
 function factsOf(of: Try | undefined): Map<string, string> {
   if (!of) return new Map();
   return new Map([
-    ['Address', of.address ?? of.request?.url ?? of.origin] as const,
-    ['Outcome', of.outcome] as const,
-    ...(of.status === undefined ? [] : [['Status', String(of.status)] as const]),
-    ...(of.error ? [['Error', `${of.error.message} (${of.error.code})`] as const] : []),
-    ['Time', latency(of.durationMs)] as const,
-    ...Object.entries(of.phases ?? {}).map(([phase, ms]) => [`Phase ${phase}`, latency(ms)] as const),
-    ...headerFacts('Request header', of.request?.headers),
-    ...headerFacts('Response header', of.response?.headers),
-    ...(of.response ? [['Response body', of.response.body] as const] : []),
+    [words.address, of.address ?? of.request?.url ?? of.origin] as const,
+    [words.outcome, of.outcome] as const,
+    ...(of.status === undefined ? [] : [[words.status, String(of.status)] as const]),
+    ...(of.error ? [[words.error, `${of.error.message} (${of.error.code})`] as const] : []),
+    [words.time, latency(of.durationMs)] as const,
+    ...Object.entries(of.phases ?? {}).map(([phase, ms]) => [words.phase(phase), latency(ms)] as const),
+    ...headerFacts(words.requestHeader, of.request?.headers),
+    ...headerFacts(words.responseHeader, of.response?.headers),
+    ...(of.response ? [[words.responseBody, of.response.body] as const] : []),
   ]);
 }
 

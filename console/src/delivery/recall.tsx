@@ -4,13 +4,15 @@ import { useNavigate } from 'react-router';
 import { type Delivery, type Destination } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { useChange } from '../lib/api';
-import { counted } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { Confirmed, Failure } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.delivery.recall;
 
 /** Sends waiting deliveries now, and cancels them: one delivery, or all of a destination. */
 
-const KEEP = 'Keep waiting';
+const KEEP = words.keepWaiting;
 
 /** The actions for a delivery that waits. They disappear until its history shows their effect. */
 export function RecallDelivery({ delivery }: { delivery: Delivery }) {
@@ -19,36 +21,33 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
   const state = `${status}/${reason ?? ''}/${String(attemptsMade)}`;
   const [asked, setAsked] = useState<string>();
   const onDone = () => setAsked(state);
-  const retry = useChange('POST /deliveries/{id}/retry', { says: 'It is being sent', onDone });
-  const cancel = useChange('POST /deliveries/{id}/cancel', { says: 'It is being cancelled', onDone });
+  const retry = useChange('POST /deliveries/{id}/retry', { says: words.sending, onDone });
+  const cancel = useChange('POST /deliveries/{id}/cancel', { says: words.cancelling, onDone });
   if (!mayRetry || !isUnderWay(status) || asked === state) return null;
   const error = retry.error ?? cancel.error;
   return (
     <div>
       <Group>
         <Confirmed
-          label="Send now"
-          question="Send this delivery now?"
+          label={words.sendNow}
+          question={words.sendQuestion}
           busy={retry.isPending}
           onConfirm={() => retry.mutate({ id })}
         >
-          <Text>
-            It is the next attempt of its plan, made before its time, even if its endpoint is held back after failures.
-            If it fails, the plan continues.
-          </Text>
+          <Text>{words.sendHint}</Text>
         </Confirmed>
         <Confirmed
           danger
-          label="Cancel delivery"
+          label={words.cancelDelivery}
           dismiss={KEEP}
-          question="Cancel this delivery?"
+          question={words.cancelQuestion}
           busy={cancel.isPending}
           onConfirm={() => cancel.mutate({ id })}
         >
-          <Text>It ends without another attempt. You can replay it later.</Text>
+          <Text>{words.cancelHint}</Text>
         </Confirmed>
       </Group>
-      {error && <Failure error={error} what="change it" />}
+      {error && <Failure error={error} what={words.changeTask} />}
     </div>
   );
 }
@@ -63,33 +62,30 @@ export function RecallAll({ destination, waiting }: { destination: Destination; 
   if (!mayRetry || !waiting) return null;
   const { id, enabled, paused } = destination;
   const error = retry.error ?? cancel.error;
-  const many = counted(waiting, 'waiting message');
+  const many = words.waitingMessages(waiting);
   return (
     <>
       {enabled && !paused && (
         <Confirmed
-          label="Send all now"
-          question={`Send ${many} now?`}
+          label={words.sendAllNow}
+          question={words.sendAllQuestion(many)}
           busy={retry.isPending}
           onConfirm={() => retry.mutate({ id, body: {} })}
         >
-          <Text>
-            They are sent slowly at first, and then as fast as the endpoint responds. Its limit per second holds. The
-            ones that fail continue their plan.
-          </Text>
+          <Text>{words.sendAllHint}</Text>
         </Confirmed>
       )}
       <Confirmed
         danger
-        label="Cancel all waiting"
+        label={words.cancelAllWaiting}
         dismiss={KEEP}
-        question={`Cancel ${many}?`}
+        question={words.cancelAllQuestion(many)}
         busy={cancel.isPending}
         onConfirm={() => cancel.mutate({ id })}
       >
-        <Text>They end without another attempt. You can replay them later.</Text>
+        <Text>{words.cancelAllHint}</Text>
       </Confirmed>
-      {error && <Failure error={error} what="change them" />}
+      {error && <Failure error={error} what={words.changeAllTask} />}
     </>
   );
 }

@@ -5,6 +5,9 @@ import { TestResult } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { sampleOf, sampleText } from './sample';
+import { text } from '../texts';
+
+const words = text.delivery.resend;
 
 /** Sends an edited copy of a message to the destination, once, as a test. */
 export function EditAndResend({ delivery }: { delivery: Delivery }) {
@@ -15,15 +18,15 @@ export function EditAndResend({ delivery }: { delivery: Delivery }) {
   return (
     <>
       <Button variant="default" onClick={() => setOpen(true)}>
-        Edit and send a test
+        {words.editSendTest}
       </Button>
       <Modal
         opened={open}
         onClose={() => setOpen(false)}
-        title="Edit and send a test"
+        title={words.editSendTest}
         size="lg"
         lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': words.close }}
       >
         <Editor destination={delivery.destination} begun={text} />
       </Modal>
@@ -38,11 +41,9 @@ function Editor({ destination: id, begun }: { destination: string; begun: string
   const parsed = sampleOf(text);
   return (
     <Stack>
-      <Text size="sm">
-        Waypost sends this once, marked as a test, with an id of its own. The original delivery does not change.
-      </Text>
+      <Text size="sm">{words.hint}</Text>
       <Textarea
-        label="Message"
+        label={words.message}
         value={text}
         onChange={(event) => setText(event.target.value)}
         error={'problem' in parsed ? parsed.problem : undefined}
@@ -60,7 +61,7 @@ function Editor({ destination: id, begun }: { destination: string; begun: string
             if ('sample' in parsed) send.mutate({ id, body: parsed.sample });
           }}
         >
-          Send a test
+          {words.sendTest}
         </Button>
       </Group>
       <TestResult test={send} webhooks={read.data?.data.webhooks ?? []} />

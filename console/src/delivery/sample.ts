@@ -1,5 +1,8 @@
 import { type Delivery, type Operations } from '../../../shared/api/operations';
 import { CALL_TYPES } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.delivery.sample;
 
 /** A delivered message as the text of a test, and back. Pure. */
 
@@ -21,8 +24,8 @@ export function sampleOf(text: string): { sample: Sample } | { problem: string }
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { sample: value };
-    return { problem: 'Enter a JSON object' };
+    return { problem: words.enterJsonObject };
   } catch (error) {
-    return { problem: `Not valid JSON: ${(error as Error).message}` };
+    return { problem: words.notValidJson((error as Error).message) };
   }
 }

@@ -10,6 +10,9 @@ import { useMay } from '../lib/session';
 import { useToast } from '../ui/toast';
 import { Confirmed } from '../ui/ui';
 import { inBulk } from './bulk';
+import { text } from '../texts';
+
+const words = text.delivery.selection;
 
 type Row = Deliveries['data'][number];
 
@@ -21,41 +24,40 @@ export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; o
   const waiting = selected.filter(({ status }) => isUnderWay(status));
   if (selected.length === 0) return null;
   return (
-    <Group className="card selection" role="region" aria-label="Selected deliveries">
-      <Text fw={600}>{count(selected.length)} selected</Text>
+    <Group className="card selection" role="region" aria-label={words.selectedDeliveries}>
+      <Text fw={600}>{words.selected(count(selected.length))}</Text>
       {mayReplay && (
         <BulkButton
-          label={(many) => `Replay ${many}`}
+          label={(many) => words.replay(many)}
           rows={ended}
-          past="replayed"
+          past={words.replayed}
           act={(id) => call('POST /deliveries/{id}/replay', { id, body: {} })}
           onDone={onDone}
         >
-          They go to the current URLs of their destinations, with the same webhook-ids. Receivers get again what was
-          already delivered.
+          {words.replayHint}
         </BulkButton>
       )}
       {mayRetry && (
         <>
           <BulkButton
-            label={(many) => `Send ${many} now`}
+            label={(many) => words.sendNow(many)}
             rows={waiting}
-            past="being sent"
+            past={words.beingSent}
             act={(id) => call('POST /deliveries/{id}/retry', { id })}
             onDone={onDone}
           >
-            Each is the next attempt of its plan, made before its time. Those that fail continue their plan.
+            {words.sendHint}
           </BulkButton>
           <BulkButton
-            label={(many) => `Cancel ${many}`}
+            label={(many) => words.cancel(many)}
             rows={waiting}
-            past="being cancelled"
+            past={words.beingCancelled}
             act={(id) => call('POST /deliveries/{id}/cancel', { id })}
             onDone={onDone}
             danger
-            dismiss="Keep waiting"
+            dismiss={words.keepWaiting}
           >
-            They end without another attempt. You can replay them later.
+            {words.cancelHint}
           </BulkButton>
         </>
       )}
@@ -76,26 +78,28 @@ interface BulkProps {
   dismiss?: string;
 }
 
-function BulkButton({ label, past, rows, act, onDone, children, danger = false, dismiss = 'Cancel' }: BulkProps) {
+function BulkButton({ label, past, rows, act, onDone, children, danger = false, dismiss = words.dismiss }: BulkProps) {
   const [busy, setBusy] = useState(false);
   const toast = useToast();
   const queries = useQueryClient();
   if (rows.length === 0) return null;
-  const many = `${count(rows.length)} ${rows.length === 1 ? 'delivery' : 'deliveries'}`;
+  const many = words.deliveries(rows.length);
   const run = async () => {
     setBusy(true);
     const ids = rows.map(({ id }) => id);
     const { done, failed } = await inBulk(ids, act, sayProblem);
     setBusy(false);
     const why = [...new Set(failed.values())][0];
-    toast(`${count(done)} ${past}${why === undefined ? '' : `, ${count(failed.size)} not: ${why}`}`);
+    toast(
+      why === undefined ? words.done(count(done), past) : words.doneBut(count(done), past, count(failed.size), why),
+    );
     void queries.invalidateQueries({ queryKey: ['GET /deliveries'] });
     onDone();
   };
   return (
     <Confirmed
       label={label(count(rows.length))}
-      question={`${label(many)}?`}
+      question={words.question(label(many))}
       busy={busy}
       danger={danger}
       dismiss={dismiss}

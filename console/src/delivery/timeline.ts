@@ -1,6 +1,9 @@
 import { type Delivery } from '../../../shared/api/operations';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
-import { reasonInWords, relative, spanOf } from '../lib/labels';
+import { latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.delivery.timeline;
 
 /** The life of a delivery as a list of moments. Pure. */
 
@@ -15,12 +18,12 @@ export interface Moment {
 export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
   const attempts = [...delivery.attempts].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return [
-    { at: delivery.acceptedAt, kind: 'done', text: 'Accepted' },
+    { at: delivery.acceptedAt, kind: 'done', text: words.accepted },
     ...attempts.flatMap((attempt, i) => {
       const before = attempts[i - 1];
       const replayed = attempt.replay > (before?.replay ?? 0);
       return [
-        ...(replayed ? [{ at: null, kind: 'wait', text: `Replay ${attempt.replay}` } as const] : []),
+        ...(replayed ? [{ at: null, kind: 'wait', text: words.replay(attempt.replay) } as const] : []),
         attemptMoment(attempt),
       ];
     }),
@@ -32,36 +35,40 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   const results = attempt.urls.map(({ status, error }) =>
     status === undefined ? (error?.code ?? '?') : String(status),
   );
-  const took = attempt.durationMs < 1_000 ? `${Math.round(attempt.durationMs)} ms` : spanOf(attempt.durationMs);
+  const took = attempt.durationMs < 1_000 ? latency(attempt.durationMs) : spanOf(attempt.durationMs);
   return {
     at: attempt.at,
     kind: attempt.outcome === 'delivered' ? 'done' : 'bad',
-    text: `Attempt ${attempt.n}: ${results.join(', ')} (${took})`,
+    text: words.attempt(attempt.n, results.join(', '), took),
   };
 }
 
 function ending({ status, settledAt, budget }: Delivery, nowMs: number): Moment[] {
   if (!isUnderWay(status)) {
     const kind = isDelivered(status) ? 'done' : 'bad';
-    return [{ at: settledAt, kind, text: `${status[0]?.toUpperCase() ?? ''}${status.slice(1).replaceAll('_', ' ')}` }];
+    return [{ at: settledAt, kind, text: capitalized(stateInWords(status)) }];
   }
   const waits = reasonInWords(budget.waitsFor);
   const next = budget.nextAttemptAt;
   const coming = next !== null && Date.parse(next) > nowMs;
   return [
     ...(waits === '' || budget.waitsFor === 'backoff' ? [] : [{ at: null, kind: 'wait', text: waits } as const]),
-    { at: coming ? next : null, kind: 'next', text: coming ? 'Next attempt' : 'Next attempt: as soon as possible' },
+    { at: coming ? next : null, kind: 'next', text: coming ? words.nextAttempt : words.nextAttemptSoon },
     Date.parse(budget.expiresAt) > nowMs
-      ? { at: budget.expiresAt, kind: 'next', text: 'Gives up' }
-      : { at: budget.expiresAt, kind: 'wait', text: 'End of its window' },
+      ? { at: budget.expiresAt, kind: 'next', text: words.givesUp }
+      : { at: budget.expiresAt, kind: 'wait', text: words.endWindow },
   ];
+}
+
+function capitalized(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 }
 
 /** Says how many attempts were made, when the next one comes, and when Waypost gives up. */
 export function budgetInWords(budget: Delivery['budget'], nowMs: number): string {
   const { attemptsMade: made, nextAttemptAt: next, expiresAt } = budget;
-  const attempts = made === 0 ? 'No attempts yet' : `${made} ${made === 1 ? 'attempt' : 'attempts'} so far`;
+  const attempts = made === 0 ? words.noAttemptsYet : words.soFar(made);
   const coming = next !== null && Date.parse(next) > nowMs;
-  const end = Date.parse(expiresAt) > nowMs ? `gives up ${relative(expiresAt, nowMs)}` : 'its window has ended';
-  return `${attempts}. Next attempt ${coming ? relative(next, nowMs) : 'as soon as possible'}; ${end}.`;
+  const end = Date.parse(expiresAt) > nowMs ? words.givesUpIn(relative(expiresAt, nowMs)) : words.windowEnded;
+  return words.budget(attempts, coming ? relative(next, nowMs) : words.soon, end);
 }

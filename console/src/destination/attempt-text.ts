@@ -1,4 +1,7 @@
 import { type Delivery } from '../../../shared/api/operations';
+import { text } from '../texts';
+
+const words = text.destination.attemptText;
 
 /** Describes the result of a request. Pure. */
 
@@ -6,13 +9,10 @@ type Try = Delivery['attempts'][number]['urls'][number];
 
 /** OpenSSL's codes, in words. */
 const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
-  [/DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN/, 'the certificate is self-signed'],
-  [/CERT_HAS_EXPIRED/, 'the certificate has expired'],
-  [/ERR_TLS_CERT_ALTNAME_INVALID/, 'the certificate is for another host name'],
-  [
-    /UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/,
-    'the server does not send its intermediate certificate',
-  ],
+  [/DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN/, words.selfSigned],
+  [/CERT_HAS_EXPIRED/, words.expired],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, words.otherHostName],
+  [/UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/, words.noIntermediate],
 ];
 
 /**
@@ -21,11 +21,11 @@ const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
  */
 export function errorInWords(error: NonNullable<Try['error']>, status: number | undefined): string | undefined {
   const { code, phase, message } = error;
-  if (code === 'status') return isRedirect(status) ? 'Waypost does not follow redirects' : undefined;
-  const where = phase === undefined || phase === code ? code : `${code} during ${phase}`;
-  const forbidden = code === 'forbidden_address' ? '. WAYPOST_ALLOWED_NETWORKS can allow its network' : '';
-  const words = TLS_CODES.find(([known]) => known.test(message))?.[1];
-  return `${message}${words === undefined ? '' : `: ${words}`}${forbidden} (${where})`;
+  if (code === 'status') return isRedirect(status) ? words.noRedirects : undefined;
+  const where = phase === undefined || phase === code ? code : words.during(code, phase);
+  const forbidden = code === 'forbidden_address' ? words.mayBeAllowed : '';
+  const meaning = TLS_CODES.find(([known]) => known.test(message))?.[1];
+  return `${message}${meaning === undefined ? '' : `: ${meaning}`}${forbidden} (${where})`;
 }
 
 function isRedirect(status: number | undefined): boolean {
@@ -45,5 +45,5 @@ export function jsonIn(text: string): unknown {
 /** Says how many URLs accepted a message. */
 export function acceptedInWords(urls: readonly Pick<Try, 'outcome'>[]): string {
   const accepted = urls.filter(({ outcome }) => outcome === 'delivered').length;
-  return `${accepted} of ${urls.length} ${urls.length === 1 ? 'URL' : 'URLs'} accepted it.`;
+  return words.accepted(accepted, urls.length);
 }

@@ -8,6 +8,9 @@ import { Code, CopyText } from '../ui/code';
 import { Pill, When } from '../ui/ui';
 import { errorInWords, jsonIn } from './attempt-text';
 import { BatchView } from './batch-view';
+import { text } from '../texts';
+
+const words = text.destination.attempt;
 
 /** One attempt: the request to each URL, and the response. */
 
@@ -46,7 +49,7 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
     <Stack gap={4} className="try">
       <div className="row">
         <Pill kind={isTest ? testWord(url.outcome) : url.outcome} />
-        {url.status !== undefined && <strong>HTTP {url.status}</strong>}
+        {url.status !== undefined && <strong>{words.http(url.status)}</strong>}
         <span className="break">{url.address ?? url.request?.url ?? url.origin}</span>
         <span>{latency(url.durationMs)}</span>
       </div>
@@ -58,7 +61,7 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
       {url.phases && <Phases phases={url.phases} />}
       {url.resent && (
         <Text size="sm" className="quiet">
-          A kept connection had broken. The request was sent again over a new one.
+          {words.resent}
         </Text>
       )}
       {url.batch && <BatchView batch={url.batch} />}
@@ -72,17 +75,15 @@ function RequestView({ request, body }: { request: NonNullable<Try['request']>; 
   const { method, url, headers, rebuilt, changedHeaders = [] } = request;
   return (
     <details>
-      <summary>Request headers</summary>
+      <summary>{words.requestHeaders}</summary>
       {rebuilt && (
         <Text size="sm" className="quiet">
-          Rebuilt from the current settings of the destination, not recorded
+          {words.rebuilt}
         </Text>
       )}
-      {changedHeaders.length > 0 && (
-        <Text size="sm">The destination has other values today for: {changedHeaders.join(', ')}</Text>
-      )}
-      <Code label="request headers" text={headerLines(headers)} />
-      {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label="Copy as curl" />}
+      {changedHeaders.length > 0 && <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>}
+      <Code label={words.requestHeadersCode} text={headerLines(headers)} />
+      {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />}
     </details>
   );
 }
@@ -91,10 +92,14 @@ function ResponseView({ response: { headers, body, truncated } }: { response: No
   const value = jsonIn(body);
   return (
     <details>
-      <summary>Response</summary>
-      <Code label="response headers" text={headerLines(headers)} />
-      {value === undefined ? <Code label="response" text={body} /> : <JsonView label="response" value={value} />}
-      {truncated && <Text size="sm">Response truncated</Text>}
+      <summary>{words.response}</summary>
+      <Code label={words.responseHeaders} text={headerLines(headers)} />
+      {value === undefined ? (
+        <Code label={words.responseCode} text={body} />
+      ) : (
+        <JsonView label={words.responseCode} value={value} />
+      )}
+      {truncated && <Text size="sm">{words.truncated}</Text>}
     </details>
   );
 }
@@ -132,6 +137,6 @@ function headerLines(headers: Record<string, string>): string {
 }
 
 export function BodyView({ body }: { body: unknown }) {
-  if (body === null) return <Text size="sm">Body expired: Kafka no longer has it.</Text>;
-  return <JsonView label="body" value={body} />;
+  if (body === null) return <Text size="sm">{words.bodyExpired}</Text>;
+  return <JsonView label={words.body} value={body} />;
 }

@@ -1,5 +1,8 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
 import { checkHeaderName, checkWebhookUrl } from '../../../shared/model/webhook-request';
+import { text } from '../texts';
+
+const words = text.signing.authDraft;
 
 /** The authentication and the TLS settings of a URL while somebody edits them. Pure. */
 
@@ -142,8 +145,8 @@ export function tokenOriginOf(auth: AuthDraft | undefined): string | undefined {
  */
 function secretProblem({ value, kept }: SecretDraft, lost: string | undefined): string | undefined {
   if (value !== '') return undefined;
-  if (!kept) return 'Enter a value';
-  return lost === undefined ? undefined : `Enter it again: ${lost}`;
+  if (!kept) return words.enterValue;
+  return lost === undefined ? undefined : words.enterAgain(lost);
 }
 
 /** Validates the authentication. Returns pairs of an API field below `auth` and a sentence. */
@@ -157,20 +160,20 @@ type Check = (auth: AuthDraft, lost: string | undefined) => [string, string][];
 
 const OWN_PROBLEMS: Partial<Record<AuthType, Check>> = {
   basic: ({ username }) => {
-    if (username === '') return [['username', 'Enter a user name']];
-    return username.includes(':') ? [['username', 'It must not contain a colon']] : [];
+    if (username === '') return [['username', words.enterUserName]];
+    return username.includes(':') ? [['username', words.noColon]] : [];
   },
   header: ({ name }) => {
-    const problem = name === '' ? 'Enter a name' : sentence(checkHeaderName(name));
+    const problem = name === '' ? words.enterName : sentence(checkHeaderName(name));
     return problem === undefined ? [] : [['name', problem]];
   },
   oauth2: ({ tokenUrl, clientId, params }, lost) => {
     const url = tokenUrlProblem(tokenUrl);
     return [
       ...(url === undefined ? [] : [pair('tokenUrl', url)]),
-      ...(clientId === '' ? [pair('clientId', 'Enter a client id')] : []),
+      ...(clientId === '' ? [pair('clientId', words.enterClientId)] : []),
       ...params.flatMap(({ name, secret }, i) => {
-        const problem = name === '' ? 'Enter a name or remove the parameter' : secretProblem(secret, lost);
+        const problem = name === '' ? words.nameParameter : secretProblem(secret, lost);
         return problem === undefined ? [] : [pair(`params/${i}`, problem)];
       }),
     ];
@@ -182,18 +185,18 @@ function pair(field: string, problem: string): [string, string] {
 }
 
 function tokenUrlProblem(url: string): string | undefined {
-  if (url === '') return 'Enter a URL';
+  if (url === '') return words.enterUrl;
   const check = checkWebhookUrl(url);
   return check.ok ? undefined : sentence(check.problem);
 }
 
 function sentence(end: string | undefined): string | undefined {
-  return end === undefined ? undefined : `It ${end}`;
+  return end === undefined ? undefined : words.problem(end);
 }
 
 /** Validates the certificate and its key. @param lost why a stored key cannot be kept */
 export function tlsProblems({ certificate, key }: TlsDraft, lost: string | undefined): [string, string][] {
-  if (certificate.trim() === '') return key.value === '' ? [] : [['certificate', 'Enter the certificate of the key']];
+  if (certificate.trim() === '') return key.value === '' ? [] : [['certificate', words.enterCertificate]];
   const problem = secretProblem(key, lost);
   return problem === undefined ? [] : [['key', problem]];
 }

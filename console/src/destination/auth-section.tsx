@@ -3,24 +3,15 @@ import { Disclosure } from '../ui/disclosure';
 import { type AuthDraft, type AuthType, NO_SECRET, type ParamDraft, SECRET_FIELDS, withType } from './auth-draft';
 import { problemAt } from './field-values';
 import { SecretInput } from './secret-input';
+import { text } from '../texts';
+
+const words = text.signing.authSection;
 
 /** The authentication of a URL. */
 
-const TYPES: Record<AuthType, string> = {
-  basic: 'HTTP Basic',
-  bearer: 'Bearer token',
-  header: 'Header with an API key',
-  oauth2: 'OAuth2 client credentials',
-  pagerduty: 'PagerDuty routing key',
-};
+const TYPES: Record<AuthType, string> = words.types;
 
-const SECRETS: Record<AuthType, string> = {
-  basic: 'Password',
-  bearer: 'Token',
-  header: 'Key',
-  oauth2: 'Client secret',
-  pagerduty: 'Routing key',
-};
+const SECRETS: Record<AuthType, string> = words.secrets;
 
 interface Props {
   auth: AuthDraft | undefined;
@@ -37,11 +28,15 @@ export function AuthSection({ auth, onChange, problems, field, lost, disabled }:
   const options = Object.entries(TYPES).map(([value, label]) => ({ value, label }));
   const fields = { problems, field, lost, disabled };
   return (
-    <Disclosure title="Authentication" summary={auth ? TYPES[auth.type] : 'none'} problem={problemAt(problems, field)}>
+    <Disclosure
+      title={words.authentication}
+      summary={auth ? TYPES[auth.type] : words.none}
+      problem={problemAt(problems, field)}
+    >
       <Stack gap="sm">
         <NativeSelect
-          label="Authenticate by"
-          data={[{ value: '', label: 'nothing' }, ...options]}
+          label={words.authenticateBy}
+          data={[{ value: '', label: words.nothing }, ...options]}
           value={auth?.type ?? ''}
           error={problems.get(field)}
           onChange={({ target: { value } }) => onChange(value === '' ? undefined : withType(auth, value as AuthType))}
@@ -69,12 +64,14 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
   });
   return (
     <>
-      {auth.type === 'basic' && <TextInput label="User name" {...text('username')} />}
-      {auth.type === 'header' && <TextInput label="API key header" placeholder="X-Api-Key" {...text('name')} />}
+      {auth.type === 'basic' && <TextInput label={words.userName} {...text('username')} />}
+      {auth.type === 'header' && (
+        <TextInput label={words.apiKeyHeader} placeholder={words.apiKeyHeaderExample} {...text('name')} />
+      )}
       {auth.type === 'oauth2' && (
         <>
-          <TextInput label="Token URL" type="url" inputMode="url" {...text('tokenUrl')} />
-          <TextInput label="Client id" {...text('clientId')} />
+          <TextInput label={words.tokenUrl} type="url" inputMode="url" {...text('tokenUrl')} />
+          <TextInput label={words.clientId} {...text('clientId')} />
         </>
       )}
       <SecretInput
@@ -86,13 +83,13 @@ function Credentials({ auth, onChange, problems, field, lost, disabled }: Creden
       />
       {auth.type === 'oauth2' && (
         <>
-          <TextInput label="Scope" description="Separated by spaces. Optional" {...text('scope')} />
-          <TextInput label="Audience" description="Optional" {...text('audience')} />
+          <TextInput label={words.scope} description={words.scopeHint} {...text('scope')} />
+          <TextInput label={words.audience} description={words.audienceHint} {...text('audience')} />
           <NativeSelect
-            label="Send id and secret"
+            label={words.sendIdSecret}
             data={[
-              { value: 'basic', label: 'in the Authorization header' },
-              { value: 'body', label: 'in the form' },
+              { value: 'basic', label: words.inHeader },
+              { value: 'body', label: words.inForm },
             ]}
             value={auth.clientAuth}
             onChange={({ target: { value } }) => onChange({ ...auth, clientAuth: value === 'body' ? 'body' : 'basic' })}
@@ -122,7 +119,7 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
         // The key is the position, because the user edits the name.
         <Group key={`param-${i}`} align="flex-start" gap="xs">
           <TextInput
-            label="Parameter"
+            label={words.parameter}
             value={param.name}
             onChange={(event) =>
               change(i, { name: event.target.value.trim(), secret: { ...param.secret, kept: false } })
@@ -130,7 +127,7 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
             error={problems.get(`${field}/${i}`) ?? problems.get(`${field}/${param.name}`)}
           />
           <SecretInput
-            label="Parameter value"
+            label={words.parameterValue}
             secret={param.secret}
             lost={lost}
             onChange={(secret) => change(i, { ...param, secret })}
@@ -141,7 +138,7 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
               variant="default"
               onClick={() => onChange(params.filter((_, other) => other !== i))}
             >
-              Remove
+              {words.remove}
             </Button>
           )}
         </Group>
@@ -153,7 +150,7 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
           variant="default"
           onClick={() => onChange([...params, { name: '', secret: NO_SECRET }])}
         >
-          Add a parameter
+          {words.addParameter}
         </Button>
       )}
     </Stack>

@@ -4,6 +4,9 @@ import { type Delivery } from '../../../shared/api/operations';
 import { membersOf } from '../delivery/batch-members';
 import { useRead } from '../lib/api';
 import { Pill, TextLink, Unread } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.destination.batchView;
 
 /** The most events of a batch. */
 const MAX_MEMBERS = 100;
@@ -15,9 +18,7 @@ export function BatchView({ batch }: { batch: Batch }) {
   const [open, setOpen] = useState(false);
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="break">
-        Event {batch.index + 1} of {batch.size} in batch {batch.id}
-      </summary>
+      <summary className="break">{words.summary(batch.index + 1, batch.size, batch.id)}</summary>
       {open && <Members batch={batch} />}
     </details>
   );
@@ -25,35 +26,31 @@ export function BatchView({ batch }: { batch: Batch }) {
 
 function Members({ batch: { id, size, index } }: { batch: Batch }) {
   const read = useRead('GET /deliveries', { query: { batch: id, limit: MAX_MEMBERS } });
-  if (!read.data || read.error) return <Unread read={read} what="the events of the batch" />;
+  if (!read.data || read.error) return <Unread read={read} what={words.theEvents} />;
   const members = membersOf(id, read.data.data.data);
   return (
     <>
-      <ol className="plain" aria-label={`Events of batch ${id}`}>
+      <ol className="plain" aria-label={words.eventsOf(id)}>
         {members.map((member) => (
           <li key={member.delivery} className="row">
             <span>{member.index + 1}.</span>
             {member.index === index ? (
-              <strong>{member.title} (this delivery)</strong>
+              <strong>{words.thisDelivery(member.title)}</strong>
             ) : (
               <TextLink
                 to={`/deliveries/${member.delivery}`}
-                aria-label={`Event ${member.index + 1} of the batch: ${member.title}`}
+                aria-label={words.eventNamed(member.index + 1, member.title)}
               >
                 {member.title}
               </TextLink>
             )}
             <Pill kind={member.outcome} />
-            {member.status !== undefined && <span>HTTP {member.status}</span>}
+            {member.status !== undefined && <span>{words.http(member.status)}</span>}
           </li>
         ))}
       </ol>
-      {members.length < size && (
-        <Text size="sm">
-          The history knows {members.length} of {size} events.
-        </Text>
-      )}
-      <TextLink to={`/deliveries?batch=${encodeURIComponent(id)}`}>Show them in the list of deliveries</TextLink>
+      {members.length < size && <Text size="sm">{words.known(members.length, size)}</Text>}
+      <TextLink to={`/deliveries?batch=${encodeURIComponent(id)}`}>{words.showInList}</TextLink>
     </>
   );
 }

@@ -1,6 +1,9 @@
 import { type Operations } from '../../../shared/api/operations';
 import { same } from './field-values';
 import { withoutLogin } from './plan-draft';
+import { text } from '../texts';
+
+const words = text.destination.conflict;
 
 /** Compares two edits of the same entry, field by field. Pure. */
 
@@ -9,65 +12,27 @@ export type FieldNames = Readonly<Record<string, string>>;
 
 type DestinationField = Exclude<keyof Operations['POST /destinations']['body'], 'type' | 'sharedSecret'>;
 
-export const DESTINATION_FIELDS = {
-  name: 'Name',
-  sources: 'Sources',
-  webhooks: 'URLs, headers and authentication',
-  signature: 'Signatures',
-  types: 'Types',
-  filter: 'Filter',
-  request: 'Request',
-  maxPerSecond: 'Rate limit',
-  shards: 'Shards',
-  batch: 'Events per request',
-  switchOffAfter: 'Disabled after failing for',
-  retry: 'Retry plan',
-  proxy: 'Proxy',
-  enabled: 'Enabled',
-  paused: 'Paused',
-  hasSharedSecret: 'Secret',
-} satisfies Record<DestinationField | 'hasSharedSecret', string>;
+export const DESTINATION_FIELDS = words.destinationFields satisfies Record<
+  DestinationField | 'hasSharedSecret',
+  string
+>;
 
-export const ALERT_FIELDS: FieldNames = {
-  enabled: 'Alerts are sent',
-  webhooks: 'URLs, headers and authentication',
-  email: 'E-mail addresses',
-  failingFor: 'Failing after',
-  deadLettersEvery: 'Dead-letter alerts at most every',
-  switchOffAfter: 'Disabled after failing for',
-  hasSharedSecret: 'Secret',
-};
+export const ALERT_FIELDS: FieldNames = words.alertFields;
 
-const DEFINITION_FIELDS: FieldNames = {
-  name: 'Name',
-  sources: 'Sources',
-  destinations: 'Destinations',
-  syncEvery: 'Sync interval',
-};
+const DEFINITION_FIELDS: FieldNames = words.definitionFields;
 
-export const AUDIENCE_FIELDS: FieldNames = { ...DEFINITION_FIELDS, condition: 'Condition' };
+export const AUDIENCE_FIELDS: FieldNames = { ...DEFINITION_FIELDS, condition: words.condition };
 
 export const TRAIT_FIELDS: FieldNames = {
   ...DEFINITION_FIELDS,
-  compute: 'Value',
-  event: 'Event',
-  property: 'Property',
-  window: 'Within the last',
+  compute: words.value,
+  event: words.event,
+  property: words.property,
+  window: words.withinLast,
 };
 
 /** Labels of unset fields. */
-const UNSET: FieldNames = {
-  sources: 'all',
-  window: 'ever',
-  types: 'all',
-  filter: 'none',
-  request: 'default',
-  maxPerSecond: 'no limit',
-  batch: 'one',
-  switchOffAfter: 'not set',
-  retry: 'as the settings say',
-  proxy: 'as the settings say',
-};
+const UNSET: FieldNames = words.unset;
 
 export interface Difference {
   field: string;
@@ -102,16 +67,16 @@ function valueOf(entry: object, field: string): unknown {
 }
 
 function wanted(field: string, patch: object): string | undefined {
-  if (field === 'hasSharedSecret') return valueOf(patch, 'sharedSecret') === undefined ? undefined : 'a new one';
+  if (field === 'hasSharedSecret') return valueOf(patch, 'sharedSecret') === undefined ? undefined : words.newOne;
   const value = valueOf(patch, field);
   return value === undefined ? undefined : say(field, value);
 }
 
 /** Formats a value for people. It never shows secrets and header values. */
 function say(field: string, value: unknown): string {
-  if (value === null || value === undefined) return UNSET[field] ?? 'none';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(sayItem).join(', ');
+  if (value === null || value === undefined) return UNSET[field] ?? words.none;
+  if (typeof value === 'boolean') return value ? words.yes : words.no;
+  if (Array.isArray(value)) return value.length === 0 ? words.none : value.map(sayItem).join(', ');
   if (typeof value === 'string') return field === 'proxy' ? withoutLogin(value) : value;
   return JSON.stringify(value);
 }
@@ -127,5 +92,5 @@ function sayItem(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
   const { url, headers, auth, tls } = item as WebhookFields;
   const parts = [...Object.keys(headers ?? {}), ...(auth ? [auth.type] : []), ...(tls ? ['tls'] : [])];
-  return `${url ?? 'unreadable'}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+  return `${url ?? words.unreadable}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }

@@ -32,6 +32,9 @@ import {
   signatureProblems,
 } from './signature-draft';
 import { type WebhookDraft, webhookDrafts, webhookOf, webhookProblems } from './webhook-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.draft;
 
 /** A destination while somebody edits it, and the request to send. Pure: the form only shows it. */
 
@@ -64,7 +67,7 @@ type Creation = Operations['POST /destinations']['body'];
 
 export function emptyDraft(sources: string[]): Draft {
   return {
-    ...{ name: 'Webhooks', sources, webhooks: [{ url: '', headers: [] }] },
+    ...{ name: words.suggestedName, sources, webhooks: [{ url: '', headers: [] }] },
     ...{ sharedSecret: '', types: null, filter: '', maxPerSecond: '', switchOffAfter: '', proxy: '', storedProxy: '' },
     ...{ signature: DEFAULT_SIGNATURE, request: DEFAULT_REQUEST, batch: NO_BATCH, retry: NO_PLAN },
   };
@@ -98,12 +101,12 @@ export function proxyChanges({ proxy, storedProxy }: Draft): boolean {
 export function problemsOf(draft: Draft): Map<string, string> {
   const { name, types, switchOffAfter, maxPerSecond, proxy } = draft;
   const problems = new Map<string, string>();
-  if (name.trim() === '') problems.set('name', 'Enter a name');
+  if (name.trim() === '') problems.set('name', words.enterName);
   for (const [field, problem] of webhookProblems(draft.webhooks, proxyChanges(draft))) problems.set(field, problem);
-  if (types?.length === 0) problems.set('types', 'Choose at least one');
+  if (types?.length === 0) problems.set('types', words.chooseOne);
   const rate = Number(maxPerSecond);
   if (maxPerSecond !== '' && !(rate >= 0.1 && rate <= 100_000)) {
-    problems.set('maxPerSecond', 'Enter a number from 0.1 to 100,000');
+    problems.set('maxPerSecond', words.rateProblem);
   }
   if (switchOffAfter !== '' && parseDuration(switchOffAfter) === undefined) {
     problems.set('switchOffAfter', DURATION_PROBLEM);
@@ -117,7 +120,7 @@ export function problemsOf(draft: Draft): Map<string, string> {
   return problems;
 }
 
-export const DURATION_PROBLEM = 'Enter a duration such as 90s, 30m, 12h or 5d';
+export const DURATION_PROBLEM = words.durationProblem;
 
 /** Returns the body that creates the destination, disabled until the user enables it. */
 export function creationOf(draft: Draft): Creation {

@@ -12,6 +12,9 @@ import { type Read, SaveButton, Unsaved } from './save';
 import { SignatureSection } from './signature-section';
 import { useDestinationForm } from './use-form';
 import { WebhooksEditor } from './webhooks-editor';
+import { text } from '../texts';
+
+const words = text.endpoint.editForm;
 
 /** A destination's settings. */
 
@@ -66,7 +69,7 @@ export function EditForm({ destination, etag, onSaved, onBeside, disabled }: Pro
           names={DESTINATION_FIELDS}
           before={destination}
           patch={patch}
-          what="save"
+          what={words.saveTask}
           onDrop={onSaved}
         />
         {!disabled && !save.theirs && <SaveButton busy={save.busy} changed={changed} problem={[...own.values()][0]} />}

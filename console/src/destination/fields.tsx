@@ -7,6 +7,9 @@ import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
 import { Copy } from '../ui/code';
 import { type Draft } from './draft';
+import { text } from '../texts';
+
+const words = text.endpoint.fields;
 
 /** Fields of a destination, for the first-time path and the destination's page. */
 
@@ -19,8 +22,8 @@ export interface FieldProps {
 export function NameField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
-      label="Name"
-      description="A name that you will recognize"
+      label={words.name}
+      description={words.nameHint}
       value={draft.name}
       onChange={(event) => onChange({ ...draft, name: event.target.value })}
       error={problems.get('name')}
@@ -34,17 +37,17 @@ export function SourcesField({ draft, onChange, problems }: FieldProps) {
   const telling = useTelling();
   return (
     <Checkbox.Group
-      label="Sources"
-      description="Receive events from"
+      label={words.sources}
+      description={words.sourcesHint}
       value={draft.sources}
       onChange={(sources) => onChange({ ...draft, sources })}
       error={problems.get('sources')}
     >
       <Stack gap="xs" mt="xs">
         {[...names].map(([id, name]) => (
-          <Checkbox key={id} value={id} label={telling.has(id) ? `${name} (from an audience or trait)` : name} />
+          <Checkbox key={id} value={id} label={telling.has(id) ? words.fromAudience(name) : name} />
         ))}
-        {names.size === 0 && <Text size="sm">No sources yet.</Text>}
+        {names.size === 0 && <Text size="sm">{words.noSourcesYet}</Text>}
       </Stack>
     </Checkbox.Group>
   );
@@ -72,12 +75,8 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
       <TextInput
         type={readable ? 'text' : 'password'}
         autoComplete="new-password"
-        label={has ? 'Replace the shared secret' : 'Shared secret'}
-        description={
-          has
-            ? 'A secret is set. A new value replaces it immediately. “Rotate the secret” gives receivers time to switch'
-            : 'Signs each request (webhook-signature, X-Signature), so that the receiver can verify it'
-        }
+        label={has ? words.replaceSharedSecret : words.sharedSecret}
+        description={has ? words.secretSetHint : words.sharedSecretHint}
         value={value}
         onChange={(event) => onChange(event.target.value)}
         error={problem}
@@ -85,11 +84,11 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
       />
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={generate}>
-          Generate a secret
+          {words.generateSecret}
         </Button>
-        {readable && <Copy text={value} label="Copy the shared secret" />}
-        {readable && <Text size="sm">Copy it to the receiver now. It is not shown after you save.</Text>}
-        {!has && value === '' && <Text className="warning">Without a secret, requests are not signed.</Text>}
+        {readable && <Copy text={value} label={words.copySharedSecret} />}
+        {readable && <Text size="sm">{words.copyNow}</Text>}
+        {!has && value === '' && <Text className="warning">{words.notSigned}</Text>}
       </Group>
     </Stack>
   );
@@ -98,9 +97,9 @@ export function SecretField({ value, onChange, problem, has }: SecretProps) {
 export function TypesField({ draft, onChange, problems }: FieldProps) {
   return (
     <AllOrSome
-      legend="Message types"
-      all="All types, including future ones"
-      label="Message types"
+      legend={words.messageTypes}
+      all={words.allTypes}
+      label={words.messageTypes}
       options={TYPES.map((type) => [type, type] as const)}
       value={draft.types}
       onChange={(types) => onChange({ ...draft, types: types && TYPES.filter((type) => types.includes(type)) })}
@@ -113,8 +112,8 @@ export function TypesField({ draft, onChange, problems }: FieldProps) {
 export function SwitchOffField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
-      label="Disable after failing for"
-      description="Such as 5d. Cancels waiting deliveries. 0s: never. Leave empty for the setting of the alerts"
+      label={words.disableAfterFailing}
+      description={words.disableAfterFailingHint}
       value={draft.switchOffAfter}
       onChange={(event) => onChange({ ...draft, switchOffAfter: event.target.value.trim() })}
       error={problems.get('switchOffAfter')}
@@ -125,8 +124,8 @@ export function SwitchOffField({ draft, onChange, problems }: FieldProps) {
 export function RateField({ draft, onChange, problems }: FieldProps) {
   return (
     <TextInput
-      label="Rate limit"
-      description="Requests per second, to each URL. Leave empty for no limit"
+      label={words.rateLimit}
+      description={words.rateLimitHint}
       inputMode="decimal"
       value={draft.maxPerSecond}
       onChange={(event) => onChange({ ...draft, maxPerSecond: event.target.value.trim() })}

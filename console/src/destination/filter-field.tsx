@@ -3,9 +3,12 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { type Trial } from '../../../shared/api/operations';
 import { useTrial } from '../lib/filter-trial';
-import { count, counted } from '../lib/labels';
+import { count } from '../lib/labels';
 import { Failure, Pill, Table, When } from '../ui/ui';
 import { type Draft } from './draft';
+import { text } from '../texts';
+
+const words = text.endpoint.filterField;
 
 /**
  * The filter of a destination. The field validates it while the user types, and tries it on recent events of the
@@ -28,14 +31,12 @@ export function FilterField({ draft, onChange, problems }: Props) {
   const answer = filter === '' ? undefined : trial.data?.data;
   const settled = filter === draft.filter.trim();
   const mistake = settled ? answer?.mistake : undefined;
-  const said = mistake && `Line ${count(mistake.line)}, column ${count(mistake.column)}: ${mistake.message}`;
+  const said = mistake && words.mistakeAt(count(mistake.line), count(mistake.column), mistake.message);
   return (
     <Stack gap="xs">
       <Textarea
-        label="Filter"
-        description={
-          'A condition in CEL, such as event == "Order Completed" && properties.total > 100. Leave empty for all messages'
-        }
+        label={words.filter}
+        description={words.filterHint}
         value={draft.filter}
         onChange={(event) => onChange({ ...draft, filter: event.target.value })}
         error={said ?? problems.get('filter')}
@@ -44,7 +45,7 @@ export function FilterField({ draft, onChange, problems }: Props) {
         maxRows={8}
         spellCheck={false}
       />
-      {filter !== '' && trial.error && <Failure error={trial.error} what="check the filter" />}
+      {filter !== '' && trial.error && <Failure error={trial.error} what={words.checkTask} />}
       {answer && !answer.mistake && settled && (
         <>
           <Group gap="xs">
@@ -53,7 +54,7 @@ export function FilterField({ draft, onChange, problems }: Props) {
             </Text>
             {answer.tried > 0 && (
               <Button size="compact-sm" variant="default" aria-expanded={shown} onClick={() => setShown(!shown)}>
-                {shown ? 'Hide events' : 'Show events'}
+                {shown ? words.hideEvents : words.showEvents}
               </Button>
             )}
           </Group>
@@ -65,17 +66,17 @@ export function FilterField({ draft, onChange, problems }: Props) {
 }
 
 function inWords({ tried, matched, failed }: Trial): string {
-  if (tried === 0) return 'The filter is valid. Its sources have no recent events to evaluate.';
-  const of = `It matches ${count(matched)} of the last ${counted(tried, 'event')}`;
-  return failed === 0 ? `${of}.` : `${of}. It cannot be evaluated for ${count(failed)}, which do not match.`;
+  if (tried === 0) return words.validWithoutEvents;
+  const of = [count(matched), words.events(tried)] as const;
+  return failed === 0 ? words.matches(...of) : words.matchesBut(...of, count(failed));
 }
 
-const WORDS = { match: 'matches', no_match: 'does not match', failed: 'fails' } as const;
+const WORDS = words.words;
 const KINDS = { match: 'on', no_match: 'off', failed: 'dead' } as const;
 
 function Results({ results }: { results: Trial['results'] }) {
   return (
-    <Table label="Filter results" head={['Event', 'When', 'Filter', 'Why']}>
+    <Table label={words.filterResults} head={[words.event, words.when, words.filter, words.why]}>
       {results.map(({ event, type, name, at, outcome, reason }) => (
         <tr key={event}>
           <td>{name === null ? type : `${type}: ${name}`}</td>

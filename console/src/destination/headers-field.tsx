@@ -1,6 +1,9 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { SecretInput } from './secret-input';
 import { type HeaderDraft } from './webhook-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.headersField;
 
 interface Props {
   headers: HeaderDraft[];
@@ -29,13 +32,13 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
           // The key is the position, because the user edits the name.
           <Group key={`header-${j}`} align="flex-start" gap="xs">
             <TextInput
-              label="Header"
+              label={words.header}
               value={header.name}
               onChange={(event) => change(j, { ...header, name: event.target.value.trim(), kept: false })}
               error={isNew || isOfValue ? undefined : problem}
             />
             <SecretInput
-              label="Value"
+              label={words.value}
               secret={header}
               lost={lost}
               problem={isOfValue ? problem : undefined}
@@ -47,7 +50,7 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
                 variant="default"
                 onClick={() => onChange(headers.filter((_, other) => other !== j))}
               >
-                Remove
+                {words.remove}
               </Button>
             )}
           </Group>
@@ -60,7 +63,7 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
           variant="default"
           onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
         >
-          Add a header
+          {words.addHeader}
         </Button>
       )}
     </Stack>

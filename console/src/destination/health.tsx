@@ -2,10 +2,13 @@ import { Button, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, counted, errorInShort, latency, rateInWords } from '../lib/labels';
+import { count, errorInShort, latency, rateInWords } from '../lib/labels';
 import { type Range } from '../lib/series';
 import { Pill, Section, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
 import { lastAttempts, responseInShort } from './last-attempts';
+import { text } from '../texts';
+
+const words = text.destination.health;
 
 const LOOK_AGAIN_MS = 10_000;
 
@@ -23,14 +26,14 @@ export function Health({ destination: id }: { destination: string }) {
     { every: LOOK_AGAIN_MS, keep: true },
   );
   return (
-    <Section title="Health">
+    <Section title={words.health}>
       {read.data && !read.error ? (
         <>
           <Facts health={read.data.data} destination={id} zoom={zoom} />
           <OverTime health={read.data.data} destination={id} zoom={zoom} onZoom={setZoom} />
         </>
       ) : (
-        <Unread read={read} what="the health" />
+        <Unread read={read} what={words.theHealth} />
       )}
       <LastAttempts destination={id} />
     </Section>
@@ -51,11 +54,11 @@ function OverTime({ health, destination, zoom, onZoom }: Props & { onZoom: (rang
     <div className="below">
       {zoom && (
         <Button size="xs" variant="default" onClick={() => onZoom(undefined)}>
-          Zoom out
+          {words.zoomOut}
         </Button>
       )}
       <div className="charts">
-        <Suspense fallback={<Loading for="the charts" />}>
+        <Suspense fallback={<Loading for={words.theCharts} />}>
           <DeliveriesChart counted={health} endMs={endMs} only={destination} onZoom={onZoom} />
           <LatencyChart counted={health} whole={health.latencyMs} endMs={endMs} />
         </Suspense>
@@ -70,34 +73,30 @@ function Facts({ health, destination, zoom }: Props) {
     <>
       <div className="row">
         <Pill kind={state} />
-        <span>
-          since <When at={stateSince} exact />
-        </span>
+        <span>{words.since(<When at={stateSince} exact />)}</span>
       </div>
       <dl>
-        <dt>Success rate, {zoom ? 'selected time' : '24 h'}</dt>
-        <dd>{successRate === null ? 'no attempts' : `${rateInWords(successRate)} of attempts`}</dd>
-        <dt>Latency</dt>
-        <dd>
-          p50 {latency(latencyMs.p50)}, p95 {latency(latencyMs.p95)}, p99 {latency(latencyMs.p99)}
-        </dd>
-        <dt>Volume</dt>
-        <dd>{perSecond < 0.01 && perSecond > 0 ? 'below 0.01' : perSecond.toFixed(2)} per second</dd>
-        <dt>Waiting</dt>
+        <dt>{words.successRate(zoom ? words.selectedTime : words.lastDay)}</dt>
+        <dd>{successRate === null ? words.noAttempts : words.ofAttempts(rateInWords(successRate))}</dd>
+        <dt>{words.latency}</dt>
+        <dd>{words.percentiles(latency(latencyMs.p50), latency(latencyMs.p95), latency(latencyMs.p99))}</dd>
+        <dt>{words.volume}</dt>
+        <dd>{words.perSecond(perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2))}</dd>
+        <dt>{words.waiting}</dt>
         <dd>
           {waiting === 0 ? (
-            'none'
+            words.none
           ) : (
             <>
-              {counted(waiting, 'message')}, the oldest from <When at={oldestWaitingAt} exact />:{' '}
+              {words.oldestFrom(words.messages(waiting), <When at={oldestWaitingAt} exact />)}
               <Waiting destination={destination} />
             </>
           )}
         </dd>
-        <dt>Last error</dt>
+        <dt>{words.lastError}</dt>
         <dd className="break">
           {lastError === null ? (
-            'none'
+            words.none
           ) : (
             <>
               <span className="bad">{lastError.status === null ? lastError.message : errorInShort(lastError)}</span>,{' '}
@@ -133,8 +132,11 @@ function LastAttempts({ destination }: { destination: string }) {
   if (rows.length === 0) return null;
   return (
     <div className="below">
-      <Text fw={600}>Last {counted(rows.length, 'attempt')}</Text>
-      <Table label="Last attempts" head={['When', 'Result', 'Message', 'Attempt', 'Response', 'Took']}>
+      <Text fw={600}>{words.last(words.attempts(rows.length))}</Text>
+      <Table
+        label={words.lastAttempts}
+        head={[words.when, words.result, words.message, words.attempt, words.response, words.took]}
+      >
         {rows.map((attempt) => (
           <tr key={`${attempt.delivery.id} ${attempt.at}`}>
             <td>

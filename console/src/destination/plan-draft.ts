@@ -3,6 +3,9 @@ import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/
 import { effectiveDelay, MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { formatDuration, parseDuration } from '../../../shared/model/time';
 import { changedFields, isWhole, partsOf, same } from './field-values';
+import { text } from '../texts';
+
+const words = text.endpoint.planDraft;
 
 /** The batches, the retry plan and the proxy of a destination while somebody edits them. Pure. */
 
@@ -42,9 +45,9 @@ export function batchOf({ maxEvents, maxWait, maxBytes }: BatchDraft) {
 export function batchProblems({ maxEvents, maxWait, maxBytes }: BatchDraft): [string, string][] {
   if (maxEvents === '') return [];
   return found([
-    ['batch/maxEvents', isWhole(maxEvents, 2, 100), 'Enter a whole number from 2 to 100'],
-    ['batch/maxWait', isWithin(maxWait, 100, 60_000), 'Enter a duration from 100ms to 60s'],
-    ['batch/maxBytes', isWhole(maxBytes, 1, 5_000_000), 'Enter a whole number up to 5,000,000'],
+    ['batch/maxEvents', isWhole(maxEvents, 2, 100), words.maxEventsProblem],
+    ['batch/maxWait', isWithin(maxWait, 100, 60_000), words.maxWaitProblem],
+    ['batch/maxBytes', isWhole(maxBytes, 1, 5_000_000), words.maxBytesProblem],
   ]);
 }
 
@@ -85,10 +88,10 @@ export function retryProblems({ delays, window, timeout, on }: RetryDraft): [str
   const areDelays = partsOf(delays).every((text) => isWithin(text, 1, MOST_WINDOW_MS));
   const areStatuses = partsOf(on).every((text) => isWhole(text, 300, 599));
   return found([
-    ['retry/delays', areDelays, 'Enter durations such as 30s, 5m, 2h, each at most 72h'],
-    ['retry/window', window === '' || isWithin(window, MINUTE_MS, MOST_WINDOW_MS), 'Enter a duration from 1m to 72h'],
-    ['retry/timeout', timeout === '' || isWithin(timeout, 1_000, MOST_TIMEOUT_MS), 'Enter a duration from 1s to 30s'],
-    ['retry/on', areStatuses, 'Enter statuses from 300 to 599, such as 404, 409'],
+    ['retry/delays', areDelays, words.delaysProblem],
+    ['retry/window', window === '' || isWithin(window, MINUTE_MS, MOST_WINDOW_MS), words.windowProblem],
+    ['retry/timeout', timeout === '' || isWithin(timeout, 1_000, MOST_TIMEOUT_MS), words.timeoutProblem],
+    ['retry/on', areStatuses, words.statusesProblem],
   ]);
 }
 
@@ -105,7 +108,7 @@ export function effectiveDelays(delays: string, tiers: readonly string[]): strin
 
 export function proxyProblem(text: string): string | undefined {
   const read = text === '' || text === NO_PROXY ? undefined : readProxyUrl(text);
-  return typeof read === 'string' ? `It ${read}; or write none` : undefined;
+  return typeof read === 'string' ? words.proxyProblem(read) : undefined;
 }
 
 /** Returns whether secrets would take another way. The login at the proxy does not count. */

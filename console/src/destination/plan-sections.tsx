@@ -4,6 +4,9 @@ import { Disclosure } from '../ui/disclosure';
 import { type FieldProps } from './fields';
 import { problemAt } from './field-values';
 import { type BatchDraft, effectiveDelays, type RetryDraft, withoutLogin } from './plan-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.planSections;
 
 /** Settings of the requests of a destination: batches, retries and the proxy. */
 
@@ -16,25 +19,25 @@ export function BatchSection({ draft, onChange, problems }: FieldProps) {
     error: problems.get(`batch/${name}`),
   });
   const single = batch.maxEvents === '';
-  const summary = single ? 'each event alone' : `up to ${batch.maxEvents} events, within ${batch.maxWait}`;
+  const summary = single ? words.eachEventAlone : words.upToEvents(batch.maxEvents, batch.maxWait);
   return (
-    <Disclosure title="Batches" summary={summary} problem={problemAt(problems, 'batch')}>
+    <Disclosure title={words.batches} summary={summary} problem={problemAt(problems, 'batch')}>
       <Group align="flex-start" grow>
         <TextInput
-          label="Events per request"
-          description="Up to 100; empty for single events"
+          label={words.eventsPerRequest}
+          description={words.eventsPerRequestHint}
           inputMode="numeric"
           {...field('maxEvents')}
         />
         <TextInput
-          label="Wait for more events"
-          description="From 100ms to 60s"
+          label={words.waitMoreEvents}
+          description={words.waitMoreEventsHint}
           disabled={single}
           {...field('maxWait')}
         />
         <TextInput
-          label="Maximum bytes per request"
-          description="Up to 5,000,000"
+          label={words.maximumBytesPerRequest}
+          description={words.maximumBytesPerRequestHint}
           inputMode="numeric"
           disabled={single}
           {...field('maxBytes')}
@@ -56,33 +59,31 @@ export function RetrySection({ draft, onChange, problems }: FieldProps) {
   const set = Object.entries<string>({ ...retry }).filter(([, text]) => text.trim() !== '');
   return (
     <Disclosure
-      title="Retries"
-      summary={set.length === 0 ? 'as the settings of this installation say' : set.map(inWords).join('; ')}
+      title={words.retries}
+      summary={set.length === 0 ? words.asSettingsSay : set.map(inWords).join('; ')}
       problem={problemAt(problems, 'retry')}
     >
       <Stack gap="sm">
         <div>
-          <TextInput
-            label="Delays"
-            description="Before the second, third, … attempt, such as 30s, 5m, 2h. The last one repeats"
-            {...field('delays')}
-          />
+          <TextInput label={words.delays} description={words.delaysHint} {...field('delays')} />
           <Effective delays={retry.delays} />
         </div>
         <Group align="flex-start" grow>
-          <TextInput label="Window" description="Give up after 1m to 72h" {...field('window')} />
-          <TextInput label="Timeout" description="Of one request: 1s to 30s" {...field('timeout')} />
-          <TextInput label="Retry these statuses too" description="Such as 404, 409" {...field('on')} />
+          <TextInput label={words.window} description={words.windowHint} {...field('window')} />
+          <TextInput label={words.timeout} description={words.timeoutHint} {...field('timeout')} />
+          <TextInput
+            label={words.retryTheseStatusesToo}
+            description={words.retryTheseStatusesTooHint}
+            {...field('on')}
+          />
         </Group>
-        <Text size="sm">
-          Empty fields are as the settings of this installation say. 5xx, 408, 423, 425 and 429 are always retried.
-        </Text>
+        <Text size="sm">{words.emptyFields}</Text>
       </Stack>
     </Disclosure>
   );
 }
 
-const WORDS: Record<string, string> = { delays: 'after', window: 'for', timeout: 'timeout', on: 'also' };
+const WORDS: Record<string, string> = words.words;
 
 function inWords([name, text]: [string, string]): string {
   return `${WORDS[name] ?? ''} ${text}`;
@@ -98,8 +99,8 @@ function Effective({ delays }: { delays: string }) {
   return (
     <Text size="sm" role="status">
       {effective.length === 0
-        ? `Delays of this installation: ${retry.delays.join(', ')}, for ${retry.window}.`
-        : `Waypost waits ${effective.join(', ')}.`}
+        ? words.delaysInstallation(retry.delays.join(', '), retry.window)
+        : words.waypostWaits(effective.join(', '))}
     </Text>
   );
 }
@@ -107,13 +108,13 @@ function Effective({ delays }: { delays: string }) {
 export function ProxySection({ draft, onChange, problems }: FieldProps) {
   return (
     <Disclosure
-      title="Proxy"
-      summary={draft.proxy === '' ? 'as the settings of this installation say' : withoutLogin(draft.proxy)}
+      title={words.proxy}
+      summary={draft.proxy === '' ? words.asSettingsSay : withoutLogin(draft.proxy)}
       problem={problems.get('proxy')}
     >
       <TextInput
-        label="Egress proxy"
-        description="http://user:password@host:port, socks5://host:port, or none. *** keeps the stored login"
+        label={words.egressProxy}
+        description={words.egressProxyHint}
         autoComplete="off"
         spellCheck={false}
         value={draft.proxy}

@@ -13,6 +13,9 @@ import { JsonView } from '../ui/json-view';
 import { Failure } from '../ui/ui';
 import { jsonIn } from './attempt-text';
 import { type Draft, previewOf } from './draft';
+import { text } from '../texts';
+
+const words = text.destination.preview;
 
 /** The request that a destination would get for a recent event, by the settings in the form. Nothing is sent. */
 
@@ -74,17 +77,17 @@ export function Preview({ of: preview, url }: { of: PreviewState; url: string })
   if (!open) {
     return (
       <Button className="start" variant="default" onClick={() => setOpen(true)}>
-        Preview with an event
+        {words.previewEvent}
       </Button>
     );
   }
   return (
-    <section aria-label="Preview">
+    <section aria-label={words.preview}>
       <Stack gap="sm">
         <NativeSelect
-          label="Preview with"
-          description="Nothing is sent"
-          data={[...events, { value: '', label: 'a sample' }]}
+          label={words.previewWith}
+          description={words.previewWithHint}
+          data={[...events, { value: '', label: words.aSample }]}
           value={event}
           error={problems.get('event')}
           onChange={({ target: { value } }) => setEvent(value)}
@@ -100,10 +103,10 @@ export function Preview({ of: preview, url }: { of: PreviewState; url: string })
 
 function Problem({ error, problems }: { error: Error; problems: ReadonlyMap<string, string> }) {
   const [field, problem] = [...problems][0] ?? [];
-  if (field === undefined) return <Failure error={error} what="render the request" />;
+  if (field === undefined) return <Failure error={error} what={words.renderTask} />;
   return (
     <Text size="sm" className="bad">
-      The request cannot be rendered: {problem}
+      {words.notRendered(problem)}
     </Text>
   );
 }
@@ -113,11 +116,11 @@ function Request({ rendered: { method, headers, body }, url }: { rendered: Rende
   const value = jsonIn(body);
   return (
     <>
-      <Code label="previewed request" text={[`${method} ${url}`, ...lines].join('\n')} />
+      <Code label={words.previewedRequest} text={[`${method} ${url}`, ...lines].join('\n')} />
       {value === undefined ? (
-        <Code label="previewed body" text={body} />
+        <Code label={words.previewedBody} text={body} />
       ) : (
-        <JsonView label="previewed body" value={value} />
+        <JsonView label={words.previewedBody} value={value} />
       )}
     </>
   );

@@ -8,6 +8,9 @@ import { Code } from '../ui/code';
 import { Confirmed, Failure, Unread, When } from '../ui/ui';
 import { DURATION_PROBLEM } from './draft';
 import { type Read } from './save';
+import { text } from '../texts';
+
+const words = text.destination.publicKeys;
 
 interface Props {
   destination: Destination;
@@ -19,19 +22,15 @@ interface Props {
 export function PublicKeys({ destination, etag, onRotated }: Props) {
   const read = useRead('GET /destinations/{id}/public-keys', { id: destination.id });
   const mayRotate = useMay('POST /destinations/{id}/rotate-secret');
-  if (!read.data || read.error) return <Unread read={read} what="the public keys" />;
+  if (!read.data || read.error) return <Unread read={read} what={words.theKeys} />;
   return (
     <Stack gap="xs">
       {read.data.data.data.map(({ key, createdAt, until }, i) => (
         <div key={key}>
-          <Code text={key} label={i === 0 ? 'public key' : `public key ${i + 1}`} />
+          <Code text={key} label={i === 0 ? words.publicKey : words.publicKeyNumber(i + 1)} />
           <Text size="sm">
-            Created <When at={createdAt} exact />
-            {until !== null && (
-              <>
-                ; signs until <When at={until} exact />
-              </>
-            )}
+            {words.created(<When at={createdAt} exact />)}
+            {until !== null && <>{words.signsUntil(<When at={until} exact />)}</>}
           </Text>
         </div>
       ))}
@@ -43,7 +42,7 @@ export function PublicKeys({ destination, etag, onRotated }: Props) {
 function RotateKey({ id, etag, onRotated }: { id: string; etag: string; onRotated: (response: Read) => void }) {
   const [overlap, setOverlap] = useState('24h');
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
-    says: 'Rotated',
+    says: words.rotated,
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
   const problem = parseDuration(overlap) === undefined ? DURATION_PROBLEM : undefined;
@@ -52,22 +51,17 @@ function RotateKey({ id, etag, onRotated }: { id: string; etag: string; onRotate
   };
   return (
     <Group>
-      <Confirmed
-        label="Rotate the Ed25519 key"
-        question="Rotate the Ed25519 key?"
-        busy={rotate.isPending}
-        onConfirm={begin}
-      >
-        <Text>Both keys sign until the overlap ends, so that receivers have time to read the new public key.</Text>
+      <Confirmed label={words.rotate} question={words.rotateQuestion} busy={rotate.isPending} onConfirm={begin}>
+        <Text>{words.rotateHint}</Text>
         <TextInput
-          label="Overlap"
-          description="Such as 0s, 30m, 24h or 7d"
+          label={words.overlap}
+          description={words.overlapHint}
           value={overlap}
           error={problem}
           onChange={(event) => setOverlap(event.target.value.trim())}
         />
       </Confirmed>
-      {rotate.error && <Failure error={rotate.error} what="rotate the key" />}
+      {rotate.error && <Failure error={rotate.error} what={words.rotateTask} />}
     </Group>
   );
 }

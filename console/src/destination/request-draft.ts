@@ -2,6 +2,9 @@ import { type Destination, type Operations } from '../../../shared/api/operation
 import { type BodyFormat, type Method } from '../../../shared/model/request-settings';
 import { checkRenderedHeaders } from '../../../shared/model/webhook-request';
 import { changedFields, isWhole, same } from './field-values';
+import { text } from '../texts';
+
+const words = text.endpoint.requestDraft;
 
 /** The method, the body and the headers of a destination's requests while somebody edits them. Pure. */
 
@@ -82,21 +85,21 @@ const MAX_GZIP_ABOVE = 5_000_000;
 /** Validates the request. Returns a sentence by API field. */
 export function requestProblems({ format, body, headers, gzipAbove }: RequestDraft): [string, string][] {
   return [
-    ...(format === TEMPLATE && body.trim() === '' ? [['request/body', 'Enter an expression'] as const] : []),
+    ...(format === TEMPLATE && body.trim() === '' ? [['request/body', words.enterExpression] as const] : []),
     ...headers.flatMap((header, i) => {
       const problem = headerProblem(header, headers, i);
       return problem === undefined ? [] : [[`request/headers/${i}`, problem] as const];
     }),
     ...(gzipAbove === '' || isWhole(gzipAbove, 0, MAX_GZIP_ABOVE)
       ? []
-      : [['request/gzipAbove', 'Enter a whole number up to 5,000,000'] as const]),
+      : [['request/gzipAbove', words.bytesProblem] as const]),
   ].map(([field, problem]) => [field, problem]);
 }
 
 function headerProblem({ name, expression }: RenderedHeaderDraft, all: RenderedHeaderDraft[], at: number) {
-  if (name === '') return 'Enter a name or remove the header';
-  if (all.findIndex((each) => each.name.toLowerCase() === name.toLowerCase()) !== at) return `${name} already exists`;
+  if (name === '') return words.nameHeader;
+  if (all.findIndex((each) => each.name.toLowerCase() === name.toLowerCase()) !== at) return words.alreadyExists(name);
   const problem = checkRenderedHeaders([name])[0]?.problem;
-  if (problem !== undefined) return `It ${problem}`;
-  return expression.trim() === '' ? 'Enter an expression' : undefined;
+  if (problem !== undefined) return words.problem(problem);
+  return expression.trim() === '' ? words.enterExpression : undefined;
 }

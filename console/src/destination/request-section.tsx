@@ -5,19 +5,22 @@ import { type Draft } from './draft';
 import { problemAt } from './field-values';
 import { Preview, usePreview } from './preview';
 import { type RequestDraft, TEMPLATE } from './request-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.requestSection;
 
 /** The method, the body and the rendered headers of requests, with a preview on recent events. */
 
 const FORMATS: Record<RequestDraft['format'], string> = {
-  default: 'Waypost (JSON)',
-  thin: 'Ids only (JSON)',
-  cloudevents: 'CloudEvents 1.0 (JSON)',
-  'cloudevents-binary': 'CloudEvents 1.0 (headers)',
-  slack: 'Slack',
-  teams: 'Microsoft Teams',
-  discord: 'Discord',
-  pagerduty: 'PagerDuty Events v2',
-  [TEMPLATE]: 'Template of your own (CEL)',
+  default: words.waypostJson,
+  thin: words.idsOnlyJson,
+  cloudevents: words.cloudEvents10Json,
+  'cloudevents-binary': words.cloudEvents10Headers,
+  slack: words.slack,
+  teams: words.microsoftTeams,
+  discord: words.discord,
+  pagerduty: words.pagerDutyEventsV2,
+  [TEMPLATE]: words.ownTemplate,
 };
 
 interface Props {
@@ -32,7 +35,7 @@ interface Props {
 
 export function RequestSection({ draft, problems, ...rest }: Props) {
   return (
-    <Disclosure title="Request" summary={inWords(draft.request)} problem={problemAt(problems, 'request')}>
+    <Disclosure title={words.request} summary={inWords(draft.request)} problem={problemAt(problems, 'request')}>
       <RequestFields draft={draft} problems={problems} {...rest} />
     </Disclosure>
   );
@@ -66,27 +69,25 @@ function Settings({ request, onChange, problems }: SettingsProps) {
     <Stack gap="sm">
       <Group align="flex-start" grow>
         <NativeSelect
-          label="Method"
+          label={words.method}
           data={[...METHODS]}
           value={request.method}
           error={problems.get('request/method')}
           onChange={(event) => set({ method: event.target.value as RequestDraft['method'] })}
         />
         <NativeSelect
-          label="Body"
+          label={words.body}
           data={Object.entries(FORMATS).map(([value, label]) => ({ value, label }))}
           value={request.format}
-          description={
-            request.format === 'pagerduty' ? 'Needs the authentication by a PagerDuty routing key' : undefined
-          }
+          description={request.format === 'pagerduty' ? words.needsRoutingKey : undefined}
           error={problems.get('request/format')}
           onChange={(event) => set({ format: event.target.value as RequestDraft['format'] })}
         />
       </Group>
       {request.format === TEMPLATE && (
         <Textarea
-          label="Template"
-          description={'CEL that yields a map, a list or text, such as {"text": event + " by " + userId}'}
+          label={words.template}
+          description={words.templateHint}
           value={request.body}
           error={problems.get('request/body')}
           classNames={{ input: 'mono' }}
@@ -99,8 +100,8 @@ function Settings({ request, onChange, problems }: SettingsProps) {
       )}
       <RenderedHeaders headers={request.headers} problems={problems} onChange={(headers) => set({ headers })} />
       <TextInput
-        label="Compress bodies above"
-        description="Bytes, with gzip. Leave empty for never"
+        label={words.compressBodiesAbove}
+        description={words.compressBodiesAboveHint}
         inputMode="numeric"
         value={request.gzipAbove}
         error={problems.get('request/gzipAbove')}
@@ -125,8 +126,8 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
         // The key is the position, because the user edits the name.
         <Group key={`rendered-${i}`} align="flex-start" gap="xs">
           <TextInput
-            label="Rendered header"
-            placeholder="X-User"
+            label={words.renderedHeader}
+            placeholder={words.renderedHeaderExample}
             value={name}
             onChange={(event) => change(i, { name: event.target.value.trim() })}
             // Show no error for an empty row: the user has only just added it.
@@ -137,8 +138,8 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
             }
           />
           <TextInput
-            label="Expression"
-            placeholder="userId"
+            label={words.expression}
+            placeholder={words.expressionExample}
             classNames={{ input: 'mono' }}
             spellCheck={false}
             value={expression}
@@ -149,7 +150,7 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
             variant="default"
             onClick={() => onChange(headers.filter((_, other) => other !== i))}
           >
-            Remove
+            {words.remove}
           </Button>
         </Group>
       ))}
@@ -159,13 +160,13 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
         variant="default"
         onClick={() => onChange([...headers, { name: '', expression: '' }])}
       >
-        Add a rendered header
+        {words.addRenderedHeader}
       </Button>
     </Stack>
   );
 }
 
 function inWords({ method, format, headers }: RequestDraft): string {
-  const more = headers.length === 0 ? '' : `, ${headers.length} rendered`;
+  const more = headers.length === 0 ? '' : words.rendered(headers.length);
   return `${method}, ${FORMATS[format]}${more}`;
 }

@@ -6,6 +6,9 @@ import { useChange } from '../lib/api';
 import { Code } from '../ui/code';
 import { Failure, When } from '../ui/ui';
 import { DURATION_PROBLEM } from './draft';
+import { text } from '../texts';
+
+const words = text.destination.rotateSecret;
 
 interface Props<T> {
   etag: string;
@@ -54,23 +57,19 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
     rotate.reset();
   };
   const made = rotate.data?.data.sharedSecret;
-  const title = 'Rotate the secret';
+  const title = words.rotateSecret;
   return (
     <>
       <Button variant="default" onClick={() => setOpen(true)}>
         {title}
       </Button>
-      {under && (
-        <Text size="sm">
-          Both secrets sign until <When at={under.overlapUntil} exact />
-        </Text>
-      )}
+      {under && <Text size="sm">{words.bothSignUntil(<When at={under.overlapUntil} exact />)}</Text>}
       <Modal
         opened={open}
         onClose={close}
         title={title}
         lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': words.close }}
         // Escape or a click beside the dialog would lose a secret that cannot be shown again.
         closeOnEscape={made === undefined}
         closeOnClickOutside={made === undefined}
@@ -80,11 +79,11 @@ function Rotation({ rotate, under, onBegin }: RotationProps) {
           <Ask until={under?.overlapUntil} busy={rotate.isPending} error={rotate.error} onBegin={onBegin} />
         ) : (
           <Stack>
-            <Alert color="yellow" title="Shown only once">
-              Copy it to the receiver now. You cannot see it again after you close this dialog.
+            <Alert color="yellow" title={words.shownOnlyOnce}>
+              {words.copyNow}
             </Alert>
-            <Code label="new secret" text={made} />
-            <Button onClick={close}>Done, I copied it</Button>
+            <Code label={words.newSecret} text={made} />
+            <Button onClick={close}>{words.done}</Button>
           </Stack>
         )}
       </Modal>
@@ -104,26 +103,19 @@ function Ask({ until, busy, error, onBegin }: AskProps) {
   const [overlap, setOverlap] = useState('24h');
   return (
     <Stack>
-      <Text>
-        Waypost creates a new secret. Until the overlap ends, both secrets sign each request, so that receivers have
-        time to switch.
-      </Text>
-      {until !== undefined && (
-        <Text>
-          A rotation is in progress. It ends <When at={until} exact />.
-        </Text>
-      )}
+      <Text>{words.rotateHint}</Text>
+      {until !== undefined && <Text>{words.inProgress(<When at={until} exact />)}</Text>}
       <TextInput
-        label="Overlap"
-        description="Such as 0s, 30m, 24h or 7d"
+        label={words.overlap}
+        description={words.overlapHint}
         value={overlap}
         onChange={(event) => setOverlap(event.target.value.trim())}
         error={parseDuration(overlap) === undefined ? DURATION_PROBLEM : undefined}
       />
-      {error && <Failure error={error} what="rotate the secret" />}
+      {error && <Failure error={error} what={words.rotateTask} />}
       <Group justify="flex-end">
         <Button loading={busy} disabled={parseDuration(overlap) === undefined} onClick={() => onBegin(overlap)}>
-          Rotate
+          {words.rotate}
         </Button>
       </Group>
     </Stack>

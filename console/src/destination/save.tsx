@@ -7,6 +7,9 @@ import { Failure, Table } from '../ui/ui';
 import { useUnsaved } from '../ui/unsaved';
 import { type Difference, differences, type FieldNames } from './conflict';
 import { type Patch } from './draft';
+import { text } from '../texts';
+
+const words = text.destination.save;
 
 /**
  * Saves an entry that others may change too. If somebody else changed it first, the page shows their change and
@@ -83,20 +86,20 @@ export function Unsaved<T extends object, P extends object>({ saving, ...props }
     props.onDrop(theirs);
   };
   return (
-    <Alert color="yellow" title="Someone else changed this while you were editing" role="alert">
+    <Alert color="yellow" title={words.conflict} role="alert">
       <Stack>
-        <Text size="sm">Your changes are not saved yet. Their changes are kept.</Text>
-        <Table label="Changes" head={['Field', 'Before', 'Now (theirs)', 'Yours']}>
+        <Text size="sm">{words.conflictHint}</Text>
+        <Table label={words.changes} head={[words.field, words.before, words.nowTheirs, words.yours]}>
           {found.map((difference) => (
             <Row key={difference.field} of={difference} />
           ))}
         </Table>
         <Group>
           <Button loading={saving.busy} onClick={() => saving.send(patch, theirs.etag ?? '')}>
-            {both ? 'Keep my changes, keep their other changes' : 'Keep both changes'}
+            {both ? words.keepMine : words.keepBoth}
           </Button>
           <Button variant="default" onClick={drop}>
-            Discard my changes
+            {words.discardMine}
           </Button>
         </Group>
       </Stack>
@@ -117,9 +120,9 @@ export function SaveButton({ busy, changed, problem }: SaveProps) {
   return (
     <Group>
       <Button type="submit" loading={busy} disabled={!changed || problem !== undefined}>
-        Save
+        {words.save}
       </Button>
-      <Text size="sm">{changed ? (problem ?? 'Unsaved changes') : 'No unsaved changes'}</Text>
+      <Text size="sm">{changed ? (problem ?? words.unsavedChanges) : words.noUnsavedChanges}</Text>
     </Group>
   );
 }
@@ -138,7 +141,7 @@ function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) 
       <th scope="row">{name}</th>
       <td className="break">{say(before)}</td>
       <td className="break">{say(theirs)}</td>
-      <td className="break">{mine === undefined ? 'unchanged' : say(mine)}</td>
+      <td className="break">{mine === undefined ? words.unchanged : say(mine)}</td>
     </tr>
   );
 }

@@ -1,6 +1,9 @@
 import { Button, Group, Input, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type SecretDraft } from './auth-draft';
+import { text } from '../texts';
+
+const words = text.signing.secretInput;
 
 interface Props {
   label: string;
@@ -22,14 +25,14 @@ export function SecretInput({ label, secret, onChange, problem, lost, descriptio
     return (
       <Input.Wrapper label={label} labelElement="div">
         <Group gap="xs">
-          <Text size="sm">Stored, and kept</Text>
+          <Text size="sm">{words.stored}</Text>
           <Button
             size="compact-sm"
             variant="default"
-            aria-label={`Replace: ${label}`}
+            aria-label={words.replace(label)}
             onClick={() => setReplacing(true)}
           >
-            Replace
+            {words.replaceShort}
           </Button>
         </Group>
       </Input.Wrapper>
@@ -40,7 +43,7 @@ export function SecretInput({ label, secret, onChange, problem, lost, descriptio
     autoComplete: 'off',
     spellCheck: false,
     autoFocus: replacing,
-    description: isKept && lost === undefined ? 'Leave empty to keep the stored one' : description,
+    description: isKept && lost === undefined ? words.leaveEmpty : description,
     value: secret.value,
     error: problem,
   };

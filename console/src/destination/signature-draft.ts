@@ -1,6 +1,9 @@
 import { type Destination, type Operations } from '../../../shared/api/operations';
 import { checkHeaderName } from '../../../shared/model/webhook-request';
 import { changedFields, same } from './field-values';
+import { text } from '../texts';
+
+const words = text.signing.signatureDraft;
 
 /** The signatures of a destination while somebody edits them. Pure. */
 
@@ -67,11 +70,11 @@ export function signatureOf(draft: SignatureDraft) {
 
 export function signatureProblems({ custom }: SignatureDraft): [string, string][] {
   if (!custom) return [];
-  const problem = custom.header === '' ? 'Enter a name' : headerProblem(custom.header);
+  const problem = custom.header === '' ? words.enterName : headerProblem(custom.header);
   return problem === undefined ? [] : [['signature/custom/header', problem]];
 }
 
 function headerProblem(name: string): string | undefined {
   const problem = name.toLowerCase() === 'x-signature' ? undefined : checkHeaderName(name);
-  return problem === undefined ? undefined : `It ${problem}`;
+  return problem === undefined ? undefined : words.problem(problem);
 }

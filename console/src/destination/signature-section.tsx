@@ -6,15 +6,13 @@ import { problemAt } from './field-values';
 import { PublicKeys } from './public-keys';
 import { type Read } from './save';
 import { kindOf, type SignatureDraft, withKind } from './signature-draft';
+import { text } from '../texts';
+
+const words = text.signing.signatureSection;
 
 /** The signatures of a destination's requests. */
 
-const KINDS = {
-  none: 'none',
-  github: 'as GitHub signs (X-Hub-Signature-256)',
-  shopify: 'as Shopify signs (X-Shopify-Hmac-Sha256)',
-  other: 'another header',
-} as const;
+const KINDS = words.kinds;
 
 interface Props {
   signature: SignatureDraft;
@@ -31,24 +29,24 @@ export function SignatureSection({ signature, onChange, problems, destination, e
   const { xSignature, ed25519, custom } = signature;
   const hasKey = destination.signature?.ed25519 ?? false;
   return (
-    <Disclosure title="Signatures" summary={inWords(signature)} problem={problemAt(problems, 'signature')}>
+    <Disclosure title={words.signatures} summary={inWords(signature)} problem={problemAt(problems, 'signature')}>
       <Stack gap="sm">
         <Checkbox
-          label="Send X-Signature"
-          description="SHA-1 of the body by the shared secret. webhook-signature is always sent beside it"
+          label={words.sendXSignature}
+          description={words.sendXSignatureHint}
           checked={xSignature}
           onChange={(event) => onChange({ ...signature, xSignature: event.target.checked })}
         />
         <Checkbox
-          label="Sign with Ed25519 too"
-          description="Adds v1a to webhook-signature: receivers verify it with a public key, and need no secret"
+          label={words.signEd25519Too}
+          description={words.signEd25519TooHint}
           checked={ed25519}
           onChange={(event) => onChange({ ...signature, ed25519: event.target.checked })}
         />
-        {ed25519 && !hasKey && <Text size="sm">Waypost creates the keys when you save.</Text>}
+        {ed25519 && !hasKey && <Text size="sm">{words.keysWhenSaved}</Text>}
         {ed25519 && hasKey && <PublicKeys {...{ destination, etag, onRotated }} />}
         <NativeSelect
-          label="Signature for receivers of other products"
+          label={words.forOtherProducts}
           data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
           value={kindOf(signature)}
           error={problems.get('signature/custom')}
@@ -78,26 +76,26 @@ function Custom({ custom, onChange, problems }: CustomProps) {
   return (
     <Group align="flex-start" grow>
       <TextInput
-        label="Signature header"
+        label={words.signatureHeader}
         value={custom.header}
         error={problems.get('signature/custom/header')}
         onChange={(event) => onChange({ ...custom, header: event.target.value.trim() })}
       />
       <NativeSelect
-        label="Hash"
+        label={words.hash}
         data={[...SIGNATURE_ALGORITHMS]}
         value={custom.algorithm}
         onChange={(event) => onChange({ ...custom, algorithm: event.target.value as CustomDraft['algorithm'] })}
       />
       <NativeSelect
-        label="Encoding"
+        label={words.encoding}
         data={[...SIGNATURE_ENCODINGS]}
         value={custom.encoding}
         onChange={(event) => onChange({ ...custom, encoding: event.target.value as CustomDraft['encoding'] })}
       />
       <TextInput
-        label="Prefix"
-        placeholder="sha256="
+        label={words.prefix}
+        placeholder={words.prefixExample}
         value={custom.prefix}
         error={problems.get('signature/custom/prefix')}
         onChange={(event) => onChange({ ...custom, prefix: event.target.value })}
@@ -107,6 +105,6 @@ function Custom({ custom, onChange, problems }: CustomProps) {
 }
 
 function inWords({ xSignature, ed25519, custom }: SignatureDraft): string {
-  const parts = ['webhook-signature', xSignature && 'X-Signature', ed25519 && 'Ed25519', custom && custom.header];
+  const parts = ['webhook-signature', xSignature && 'X-Signature', ed25519 && words.ed25519, custom && custom.header];
   return parts.filter((part) => typeof part === 'string' && part !== '').join(', ');
 }

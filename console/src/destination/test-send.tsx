@@ -6,6 +6,9 @@ import { CALL_TYPES, reasonInWords } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { AttemptView } from './attempt';
 import { acceptedInWords } from './attempt-text';
+import { text } from '../texts';
+
+const words = text.destination.testSend;
 
 /** Sends a sample once through the real pipeline, and shows the response of each URL. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
@@ -15,13 +18,13 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
     <Stack>
       <Group align="flex-end">
         <NativeSelect
-          label="Sample"
+          label={words.sample}
           data={[...CALL_TYPES]}
           value={type}
           onChange={(event) => setType(event.target.value as typeof type)}
         />
         <Button onClick={() => send.mutate({ id, body: { type } })} loading={send.isPending}>
-          Send a test
+          {words.sendTest}
         </Button>
       </Group>
       <TestResult test={send} webhooks={webhooks} />
@@ -40,19 +43,19 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
   const allAccepted = result?.attempt?.urls.every(({ outcome }) => outcome === 'delivered') ?? false;
   return (
     <div aria-live="polite">
-      {error && <Failure error={error} what="send the test" />}
+      {error && <Failure error={error} what={words.sendTask} />}
       {result && (
         <Stack gap="sm">
           <Alert
             color={arrived ? (allAccepted ? 'green' : 'yellow') : 'red'}
-            title={arrived ? 'Test delivered' : 'Test failed'}
+            title={arrived ? words.testDelivered : words.testFailed}
           >
             <Text size="sm">
               {result.attempt ? acceptedInWords(result.attempt.urls) : ''}{' '}
               {arrived ? partly(result.attempt?.urls ?? []) : reasonInWords(result.reason)}
             </Text>
           </Alert>
-          {result.attempt && <AttemptView isTest attempt={named(result.attempt, webhooks)} heading="Test" />}
+          {result.attempt && <AttemptView isTest attempt={named(result.attempt, webhooks)} heading={words.test} />}
         </Stack>
       )}
     </div>
@@ -62,7 +65,7 @@ export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
 /** Warns that Waypost does not retry a URL once another one has accepted a message. */
 function partly(urls: NonNullable<Test['attempt']>['urls']): string {
   const all = urls.every(({ outcome }) => outcome === 'delivered');
-  return all ? '' : 'Messages count as delivered, and Waypost does not retry the URLs that failed.';
+  return all ? '' : words.someFailed;
 }
 
 /** Adds the full address of each URL if the user may see it, because several URLs often share a host. */

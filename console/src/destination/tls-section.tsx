@@ -4,6 +4,9 @@ import { When } from '../ui/ui';
 import { NO_TLS, type TlsDraft } from './auth-draft';
 import { problemAt } from './field-values';
 import { SecretInput } from './secret-input';
+import { text } from '../texts';
+
+const words = text.signing.tlsSection;
 
 interface Props {
   tls: TlsDraft | undefined;
@@ -27,22 +30,18 @@ export function TlsSection({ tls = NO_TLS, onChange, problems, field, lost }: Pr
     spellCheck: false,
   });
   return (
-    <Disclosure title="TLS" summary={inWords(tls)} problem={problemAt(problems, field)}>
+    <Disclosure title={words.tls} summary={inWords(tls)} problem={problemAt(problems, field)}>
       <Stack gap="sm">
         <Textarea
-          label="Client certificate"
-          description="PEM, with its intermediates. Leave empty if the endpoint asks for none"
+          label={words.clientCertificate}
+          description={words.clientCertificateHint}
           {...pem('certificate')}
           onChange={(event) => onChange({ ...tls, certificate: event.target.value, notAfter: null })}
         />
-        {tls.notAfter !== null && (
-          <Text size="sm">
-            Expires <When at={tls.notAfter} exact />
-          </Text>
-        )}
+        {tls.notAfter !== null && <Text size="sm">{words.expires(<When at={tls.notAfter} exact />)}</Text>}
         <SecretInput
-          label="Private key"
-          description="PEM, without a passphrase"
+          label={words.privateKey}
+          description={words.privateKeyHint}
           lines
           secret={tls.key}
           lost={tls.certificate === '' ? undefined : lost}
@@ -50,8 +49,8 @@ export function TlsSection({ tls = NO_TLS, onChange, problems, field, lost }: Pr
           onChange={(key) => onChange({ ...tls, key })}
         />
         <Textarea
-          label="Authorities of the endpoint"
-          description="PEM. Leave empty if a public authority signed the certificate of the endpoint"
+          label={words.authoritiesEndpoint}
+          description={words.authoritiesEndpointHint}
           {...pem('ca')}
           onChange={(event) => onChange({ ...tls, ca: event.target.value })}
         />
@@ -62,6 +61,6 @@ export function TlsSection({ tls = NO_TLS, onChange, problems, field, lost }: Pr
 }
 
 function inWords({ certificate, ca }: TlsDraft): string {
-  const parts = [certificate.trim() !== '' && 'client certificate', ca.trim() !== '' && 'own authorities'];
-  return parts.filter((part) => part !== false).join(', ') || 'public authorities, no client certificate';
+  const parts = [certificate.trim() !== '' && words.hasCertificate, ca.trim() !== '' && words.hasAuthorities];
+  return parts.filter((part) => part !== false).join(', ') || words.hasNeither;
 }

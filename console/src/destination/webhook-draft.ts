@@ -13,6 +13,9 @@ import {
   tlsProblems,
   tokenOriginOf,
 } from './auth-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.webhookDraft;
 
 /** One URL of a destination or of the alerts while somebody edits it. Pure. */
 
@@ -74,16 +77,16 @@ export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Given 
  * @param proxyChanges a new proxy would see them
  */
 export function headersLost({ url, stored }: WebhookDraft, proxyChanges = false): string | undefined {
-  if (proxyChanges) return 'the proxy changes';
+  if (proxyChanges) return words.proxyChanges;
   const origin = originOf(url);
   const moves = origin !== undefined && stored?.origin !== undefined && origin !== stored.origin;
-  return moves ? 'the URL has another host' : undefined;
+  return moves ? words.urlChanges : undefined;
 }
 
 /** The same for secrets that the token endpoint gets too: the secrets of the authentication, and the private key. */
 export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string | undefined {
   const moves = tokenOriginOf(webhook.auth) !== webhook.stored?.tokenOrigin;
-  return headersLost(webhook, proxyChanges) ?? (moves ? 'the token URL has another host' : undefined);
+  return headersLost(webhook, proxyChanges) ?? (moves ? words.tokenUrlChanges : undefined);
 }
 
 /** Validates URLs. Returns a sentence by API field, such as `webhooks/0/auth/token`. */
@@ -106,9 +109,9 @@ export function webhookProblems(webhooks: readonly WebhookDraft[], proxyChanges 
 
 /** Validates a URL with the rules of the API while the user types it. */
 export function urlProblem(url: string): string | undefined {
-  if (url === '') return 'Enter a URL';
+  if (url === '') return words.enterUrl;
   const check = checkWebhookUrl(url);
-  return check.ok ? undefined : `It ${check.problem}`;
+  return check.ok ? undefined : words.problem(check.problem);
 }
 
 function headerProblem(
@@ -116,12 +119,12 @@ function headerProblem(
   all: HeaderDraft[],
   { at, lost }: { at: number; lost: string | undefined },
 ): string | undefined {
-  if (header.name === '') return 'Enter a name or remove the header';
+  if (header.name === '') return words.nameHeader;
   const twice = all.findIndex(({ name }) => name.toLowerCase() === header.name.toLowerCase()) !== at;
-  if (twice) return `${header.name} already exists`;
+  if (twice) return words.alreadyExists(header.name);
   const problem = checkStaticHeaders({ [header.name]: header.value })[0]?.problem;
-  if (problem !== undefined) return `It ${problem}`;
+  if (problem !== undefined) return words.problem(problem);
   if (header.value !== '') return undefined;
-  if (!header.kept) return 'Enter a value';
-  return lost === undefined ? undefined : `Enter it again: ${lost}`;
+  if (!header.kept) return words.enterValue;
+  return lost === undefined ? undefined : words.enterAgain(lost);
 }

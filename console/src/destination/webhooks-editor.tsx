@@ -5,16 +5,13 @@ import { AuthSection } from './auth-section';
 import { HeadersField } from './headers-field';
 import { TlsSection } from './tls-section';
 import { headersLost, MAX_WEBHOOKS, secretsLost, urlProblem, type WebhookDraft } from './webhook-draft';
+import { text } from '../texts';
+
+const words = text.endpoint.webhooksEditor;
 
 /** Up to five URLs, validated while the user types, with their authentication and static headers. */
 
-const ALERT_FORMAT_LABELS: Record<AlertFormat, string> = {
-  default: 'Waypost (JSON)',
-  slack: 'Slack',
-  teams: 'Microsoft Teams',
-  discord: 'Discord',
-  pagerduty: 'PagerDuty Events v2',
-};
+const ALERT_FORMAT_LABELS: Record<AlertFormat, string> = words.alertFormatLabels;
 
 interface Props {
   webhooks: WebhookDraft[];
@@ -39,7 +36,7 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
       {webhooks.map((webhook, i) => (
         <Fieldset
           key={webhook.id ?? `new-${i}`}
-          legend={webhooks.length === 1 ? 'URL' : `URL ${i + 1}`}
+          legend={webhooks.length === 1 ? words.url : words.urlNumber(i + 1)}
           disabled={disabled}
         >
           <Stack gap="sm">
@@ -57,7 +54,7 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
                 variant="default"
                 onClick={() => onChange(webhooks.filter((_, other) => other !== i))}
               >
-                Remove URL {i + 1}
+                {words.removeUrl(i + 1)}
               </Button>
             )}
           </Stack>
@@ -65,7 +62,7 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
       ))}
       {mayAdd && webhooks.length < MAX_WEBHOOKS && (
         <Button className="start" variant="default" onClick={() => onChange([...webhooks, { url: '', headers: [] }])}>
-          {webhooks.length === 0 ? 'Add a URL' : 'Add another URL'}
+          {webhooks.length === 0 ? words.addUrl : words.addAnotherUrl}
         </Button>
       )}
     </Stack>
@@ -139,15 +136,15 @@ interface UrlProps {
 function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlProps) {
   const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
   const warning = problem === undefined && !disabled ? addressWarning(url) : undefined;
-  const hint = url !== '' && problem === undefined ? '✓ Valid URL' : `http or https; at most ${MAX_WEBHOOKS} URLs`;
+  const hint = url !== '' && problem === undefined ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
       <TextInput
-        label="Address"
+        label={words.address}
         type="url"
         inputMode="url"
-        placeholder="https://example.com/webhooks"
-        description={disabled ? 'Only administrators see the path of a URL' : hint}
+        placeholder={words.addressExample}
+        description={disabled ? words.onlyAdministrators : hint}
         value={url}
         onChange={(event) => onChange(event.target.value.trim())}
         // Show no error for an empty field: the user may not have reached it yet.
@@ -169,12 +166,12 @@ interface FormatFieldProps {
 function FormatField({ format = 'default', disabled, problem, onChange }: FormatFieldProps) {
   return (
     <Select
-      label="Format"
+      label={words.format}
       data={Object.entries(ALERT_FORMAT_LABELS).map(([value, label]) => ({ value, label }))}
       value={format}
       allowDeselect={false}
       disabled={disabled}
-      description={format === 'pagerduty' ? 'Needs the authentication by a PagerDuty routing key' : undefined}
+      description={format === 'pagerduty' ? words.needsRoutingKey : undefined}
       error={problem}
       onChange={(value) => onChange(value as AlertFormat)}
     />

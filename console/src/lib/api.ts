@@ -2,6 +2,9 @@ import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } 
 import { type ApiResponse, ApiProblem, createClient, type Input, type Name } from '../../../shared/api/client';
 import { type Audience, type ComputedTrait, type Destination, type Source } from '../../../shared/api/operations';
 import { useToast } from '../ui/toast';
+import { text } from '../texts';
+
+const words = text.lib.api;
 
 /** The control API for pages: cached reads, and changes that refresh them. */
 
@@ -49,7 +52,7 @@ interface ChangeOptions<N extends Name> {
   says?: string | ((response: ApiResponse<N>) => string);
 }
 
-const SAYS: Readonly<Record<string, string>> = { PATCH: 'Saved', DELETE: 'Deleted' };
+const SAYS: Readonly<Record<string, string>> = { PATCH: words.saved, DELETE: words.deleted };
 
 /** Makes one change. On success all reads are repeated, because many pages show its effects. */
 export function useChange<N extends ChangeName>(name: N, options: ChangeOptions<N> = {}) {

@@ -1,4 +1,7 @@
 import { type Alerts, type Destination } from '../../../shared/api/operations';
+import { text } from '../texts';
+
+const words = text.lib.checklist;
 
 /** The steps of a first installation, and which are done. Pure. */
 
@@ -22,11 +25,11 @@ export function checklistOf({ sources, destinations, delivered, alerts }: Presen
   const first = destinations[0];
   const page = first ? `/destinations/${first.id}` : '/connect';
   return [
-    { text: 'Create a source', to: first ? '/sources' : '/connect', done: sources > 0 },
-    { text: 'Connect a destination', to: '/connect', done: first !== undefined },
-    { text: 'Sign its requests with a secret', to: page, done: destinations.some((each) => each.hasSharedSecret) },
-    { text: 'Enable it', to: page, done: destinations.some(({ enabled }) => enabled) },
-    { text: 'Deliver a first event', to: first ? `/connect/${first.id}/live` : '/connect', done: delivered },
-    { text: 'Receive alerts by a webhook', to: '/alerts', done: alerts.enabled && alerts.webhooks.length > 0 },
+    { text: words.createSource, to: first ? '/sources' : '/connect', done: sources > 0 },
+    { text: words.connectDestination, to: '/connect', done: first !== undefined },
+    { text: words.signRequests, to: page, done: destinations.some((each) => each.hasSharedSecret) },
+    { text: words.enableIt, to: page, done: destinations.some(({ enabled }) => enabled) },
+    { text: words.deliverFirstEvent, to: first ? `/connect/${first.id}/live` : '/connect', done: delivered },
+    { text: words.receiveAlerts, to: '/alerts', done: alerts.enabled && alerts.webhooks.length > 0 },
   ];
 }

@@ -1,12 +1,15 @@
 import { ApiProblem } from '../../../shared/api/client';
 import { MembersFileError } from '../../../shared/model/members-ndjson';
+import { text } from '../texts';
+
+const words = text.lib.problems;
 
 /** Describes an error in a sentence for users. */
 
 export function sayProblem(error: unknown): string {
   if (error instanceof ApiProblem) return error.problem.detail ?? error.message;
   if (error instanceof MembersFileError) return error.message;
-  return 'Waypost is unreachable. Is the control service running?';
+  return words.unreachable;
 }
 
 /**

@@ -8,6 +8,9 @@ import { TestResult } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { LinkButton, Page, Section, Unread } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.alerts;
 
 /**
  * The settings of alerts: rules, URLs, and a sample. Waypost sends alerts about destinations that fail, recover or
@@ -16,16 +19,12 @@ import { LinkButton, Page, Section, Unread } from '../ui/ui';
 export function Alerts() {
   const read = useRead('GET /alerts', {});
   return (
-    <Page title="Alerts" actions={<LinkButton to="/notices">Notices</LinkButton>}>
-      <Text>
-        Get notified when a destination fails, recovers, has dead letters, reaches only some of its URLs or is disabled,
-        when a certificate ends soon, a filter takes much work or profiles are full: by a notice in this console, and by
-        a signed webhook.
-      </Text>
+    <Page title={words.alerts} actions={<LinkButton to="/notices">{words.notices}</LinkButton>}>
+      <Text>{words.hint}</Text>
       {read.data && !read.error ? (
         <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />
       ) : (
-        <Unread read={read} what="the alerts" />
+        <Unread read={read} what={words.theAlerts} />
       )}
     </Page>
   );
@@ -44,11 +43,11 @@ function Loaded({ alerts, etag }: { alerts: Response; etag: string }) {
     );
   return (
     <Stack>
-      <Section title="Rules">
+      <Section title={words.rules}>
         <AlertsForm key={begun.times} {...begun} onSaved={restart} />
       </Section>
       {mayTest && alerts.webhooks.length > 0 && (
-        <Section title="Test">
+        <Section title={words.test}>
           <Sample alerts={alerts} />
         </Section>
       )}
@@ -66,7 +65,7 @@ function Sample({ alerts }: { alerts: Response }) {
   return (
     <Stack>
       <Button className="start" loading={send.isPending} onClick={() => send.mutate({})}>
-        Send a sample
+        {words.sendSample}
       </Button>
       <TestResult test={send} webhooks={alerts.webhooks} />
     </Stack>

@@ -14,6 +14,9 @@ import { useMay } from '../lib/session';
 import { useFilters } from '../ui/filters';
 import { Deletion } from '../ui/deletion';
 import { LinkButton, Page, Section, Unread } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.audience;
 
 /** One audience or computed trait: progress, members, history, settings, and deletion. */
 
@@ -31,7 +34,7 @@ export function AudiencePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /audiences/{id}', { id }, { every });
   const operator = useMay('PATCH /audiences/{id}/members');
-  if (!read.data || read.error) return <Unloaded title="Audience" read={read} what="audience" />;
+  if (!read.data || read.error) return <Unloaded title={words.audience} read={read} what={words.theAudience} />;
   const { data: audience } = read.data;
   return (
     <Frame of={audience}>
@@ -57,7 +60,7 @@ export function AudiencePage() {
 export function TraitPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /computed-traits/{id}', { id }, { every });
-  if (!read.data || read.error) return <Unloaded title="Computed trait" read={read} what="computed trait" />;
+  if (!read.data || read.error) return <Unloaded title={words.computedTrait} read={read} what={words.theTrait} />;
   return (
     <Frame of={read.data.data}>
       <Whole key={id} kind="computed-traits" read={read.data} Edit={EditTrait} />
@@ -87,9 +90,9 @@ function Frame({ of: { id, name, source }, children }: { of: Definition; childre
       title={name}
       actions={
         <>
-          <LinkButton to={`/deliveries?source=${source}`}>Deliveries</LinkButton>
-          <LinkButton to={`/debugger?source=${source}`}>See its updates live</LinkButton>
-          {admin && <LinkButton to={`/audit?entry=${id}`}>Changes</LinkButton>}
+          <LinkButton to={`/deliveries?source=${source}`}>{words.deliveries}</LinkButton>
+          <LinkButton to={`/debugger?source=${source}`}>{words.seeLive}</LinkButton>
+          {admin && <LinkButton to={`/audit?entry=${id}`}>{words.changes}</LinkButton>}
         </>
       }
     >
@@ -126,7 +129,7 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
       <SizeOverTime {...shown} />
       <Members {...shown} />
       <Syncs {...shown} />
-      <Section title="Settings">
+      <Section title={words.settings}>
         <Edit key={begun.times} entry={begun.entry} etag={begun.etag} onSaved={restart} disabled={!operator} />
       </Section>
       {admin && <Delete kind={kind} of={entry} etag={etag} />}
@@ -152,10 +155,7 @@ function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; 
   const remove = useChange(`DELETE /${kind}/{id}`, { onDone: () => void navigate(list) });
   return (
     <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
-      <Text>
-        Waypost sends no further updates. Receivers keep the last values, and no update says that members left. Past
-        deliveries stay visible. You cannot undo this; a new one with this name starts over.
-      </Text>
+      <Text>{words.deletionHint}</Text>
     </Deletion>
   );
 }

@@ -9,6 +9,9 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.audiences;
 
 /** All audiences and all computed traits, in two lists. */
 
@@ -23,13 +26,16 @@ export function Audiences() {
   );
   const found = read.data?.data;
   return (
-    <Lists make={{ to: '/audiences/new', label: 'Build an audience' }} any={(found?.data.length ?? 0) > 0}>
+    <Lists make={{ to: '/audiences/new', label: words.buildAudience }} any={(found?.data.length ?? 0) > 0}>
       {!found || read.error ? (
-        <Unread read={read} what="audiences" />
+        <Unread read={read} what={words.list} />
       ) : found.data.length === 0 ? (
         <NoAudience />
       ) : (
-        <Table label="Audiences" head={['Name', 'Trait', 'Users', 'State', 'Last sync', 'Destinations']}>
+        <Table
+          label={words.title}
+          head={[words.name, words.trait, words.users, words.state, words.lastSync, words.destinations]}
+        >
           {found.data.map((audience) => (
             <Line key={audience.id} of={audience} to={`/audiences/${audience.id}`} />
           ))}
@@ -43,13 +49,10 @@ export function Audiences() {
 function NoAudience() {
   const admin = useMay('POST /audiences');
   return (
-    <Empty title="No audiences yet">
-      <Text>
-        An audience is a set of users, such as those who ordered three times within 30 days. Waypost computes it from
-        the calls of your sources and sends an identify call to your destinations whenever a user joins or leaves.
-      </Text>
-      {admin && <LinkButton to="/audiences/new">Build your first audience</LinkButton>}
-      {admin && <TextLink to="/audiences/new?by=list">Or upload a list from elsewhere</TextLink>}
+    <Empty title={words.noAudiences}>
+      <Text>{words.audiencesHint}</Text>
+      {admin && <LinkButton to="/audiences/new">{words.buildFirst}</LinkButton>}
+      {admin && <TextLink to="/audiences/new?by=list">{words.uploadList}</TextLink>}
     </Empty>
   );
 }
@@ -60,13 +63,16 @@ export function ComputedTraits() {
   const read = useRead('GET /computed-traits', { query }, { every: LOOK_AGAIN_MS, keep: true });
   const found = read.data?.data;
   return (
-    <Lists make={{ to: '/audiences/traits/new', label: 'Compute a trait' }} any={(found?.data.length ?? 0) > 0}>
+    <Lists make={{ to: '/audiences/traits/new', label: words.computeTrait }} any={(found?.data.length ?? 0) > 0}>
       {!found || read.error ? (
-        <Unread read={read} what="computed traits" />
+        <Unread read={read} what={words.traitList} />
       ) : found.data.length === 0 ? (
         <NoTrait />
       ) : (
-        <Table label="Computed traits" head={['Name', 'Trait', 'Users', 'State', 'Last sync', 'Destinations', 'Value']}>
+        <Table
+          label={words.computedTraits}
+          head={[words.name, words.trait, words.users, words.state, words.lastSync, words.destinations, words.value]}
+        >
           {found.data.map((trait) => (
             <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`}>
               <td>
@@ -84,12 +90,9 @@ export function ComputedTraits() {
 function NoTrait() {
   const admin = useMay('POST /computed-traits');
   return (
-    <Empty title="No computed traits yet">
-      <Text>
-        A computed trait is a value for each user, such as what they have spent within 30 days. Waypost sends an
-        identify call to your destinations whenever it changes.
-      </Text>
-      {admin && <LinkButton to="/audiences/traits/new">Compute your first trait</LinkButton>}
+    <Empty title={words.noTraits}>
+      <Text>{words.traitsHint}</Text>
+      {admin && <LinkButton to="/audiences/traits/new">{words.computeFirst}</LinkButton>}
     </Empty>
   );
 }
@@ -110,12 +113,12 @@ function Lists({ make, any, children }: ListsProps) {
       </LinkButton>
     ) : undefined;
   return (
-    <Page title="Audiences" actions={actions}>
-      <nav aria-label="Audiences" className="tabs">
+    <Page title={words.title} actions={actions}>
+      <nav aria-label={words.title} className="tabs">
         <NavLink to="/audiences" end>
-          Audiences
+          {words.title}
         </NavLink>
-        <NavLink to="/audiences/traits">Computed traits</NavLink>
+        <NavLink to="/audiences/traits">{words.computedTraits}</NavLink>
       </nav>
       {children}
     </Page>
@@ -140,7 +143,7 @@ function Line({ of, to, children }: { of: Audience | ComputedTrait; to: string; 
       <td>
         <When at={status.lastSync?.at ?? null} />
       </td>
-      <td>{destinations.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
+      <td>{destinations.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
       {children}
     </tr>
   );

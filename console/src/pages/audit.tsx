@@ -2,10 +2,13 @@ import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { placeOf } from '../lib/labels';
+import { placeOf, roleInWords, codeInWords } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Filters, Pager, SelectFilter, TextFilter, useFilters } from '../ui/filters';
 import { json } from '../ui/code';
 import { AdminsOnly, Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.administration.audit;
 
 const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
 
@@ -18,20 +21,20 @@ export function Audit() {
     { query: { ...filters.query(FILTERS), total: 'true' } },
     { enabled: admin, keep: true },
   );
-  if (!admin) return <AdminsOnly title="Audit" />;
+  if (!admin) return <AdminsOnly title={words.audit} />;
   return (
-    <Page title="Audit">
-      <FilterBar filters={filters} label="Filter">
-        <ChoiceFilter filters={filters} name="kind" label="Kind" options={AUDIT_KINDS} />
+    <Page title={words.audit}>
+      <FilterBar filters={filters} label={words.filter}>
+        <ChoiceFilter filters={filters} name="kind" label={words.kind} options={AUDIT_KINDS} />
         <ByFilter filters={filters} />
-        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label="Id of the entry" />
+        <TextFilter key={filters.get('entry')} filters={filters} name="entry" label={words.entryId} />
       </FilterBar>
       {!read.data || read.error ? (
-        <Unread read={read} what="the audit trail" />
+        <Unread read={read} what={words.theAudit} />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? 'Nothing matches' : 'No entries yet'} />
+        <Empty title={filters.any ? words.nothingMatches : words.noEntriesYet} />
       ) : (
-        <Table label="Changes" head={['When', 'Who', 'What', 'Changes']}>
+        <Table label={words.changes} head={[words.when, words.who, words.what, words.changes]}>
           {read.data.data.data.map((change) => (
             <Row key={`${change.entry}-${change.version ?? change.at}`} change={change} />
           ))}
@@ -47,12 +50,12 @@ function ByFilter({ filters }: { filters: Filters }) {
   const tokens = useRead('GET /tokens', { query: { limit: 200 } });
   const by = filters.get('by');
   const known = [
-    { value: 'admin', label: 'the admin token in the settings' },
+    { value: 'admin', label: words.settingsToken },
     ...(tokens.data?.data.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
   ];
   const isKnown = by === '' || known.some(({ value }) => value === by);
   const options = isKnown ? known : [...known, { value: by, label: by }];
-  return <SelectFilter filters={filters} name="by" label="Who" options={options} />;
+  return <SelectFilter filters={filters} name="by" label={words.who} options={options} />;
 }
 
 type Change = Response['data'][number];
@@ -72,10 +75,10 @@ function Row({ change }: { change: Change }) {
         <When at={change.at} />
       </td>
       <td>
-        {change.by.name} ({change.by.role.replace('_', '-')})
+        {change.by.name} ({roleInWords(change.by.role)})
       </td>
       <td>
-        <Pill kind={change.action} /> {change.kind}{' '}
+        <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
         {place === undefined ? change.name : <TextLink to={place}>{change.name}</TextLink>}
       </td>
       <td>

@@ -6,6 +6,9 @@ import { useIsAdmin } from '../lib/session';
 import { useOwnSources } from '../lib/sources';
 import { Icon } from '../ui/icons';
 import { TextLink } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.checklist;
 
 const HIDDEN = 'waypost.checklist.hidden';
 const LOOK_AGAIN_MS = 10_000;
@@ -41,15 +44,15 @@ function Steps({ onHide }: { onHide: () => void }) {
   const left = steps.filter(({ done }) => !done).length;
   if (left === 0) return null;
   return (
-    <section className="card" aria-label="First steps">
+    <section className="card" aria-label={words.firstSteps}>
       <div className="row spread">
-        <h2>First steps</h2>
+        <h2>{words.firstSteps}</h2>
         <Button size="xs" variant="default" onClick={onHide}>
-          Hide
+          {words.hide}
         </Button>
       </div>
       <Text size="sm" className="quiet">
-        {steps.length - left} of {steps.length} done
+        {words.progress(steps.length - left, steps.length)}
       </Text>
       <ul className="checklist">
         {steps.map(({ text, to, done }) => (
@@ -57,7 +60,7 @@ function Steps({ onHide }: { onHide: () => void }) {
             <span className="box">{done && <Icon name="check" />}</span>
             {done ? (
               <span>
-                {text} <span className="quiet">(done)</span>
+                {text} <span className="quiet">{words.done}</span>
               </span>
             ) : (
               <TextLink to={to}>{text}</TextLink>

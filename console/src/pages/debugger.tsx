@@ -1,10 +1,13 @@
 import { Button, Group, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useLiveEvents } from '../lib/live';
-import { counted, CALL_TYPES } from '../lib/labels';
+import { CALL_TYPES, stateInWords } from '../lib/labels';
 import { EventList } from '../ui/event-list';
 import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
 import { Page, Pill } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.debugger;
 
 const FILTERS = ['source', 'type', 'user', 'accepted'] as const;
 
@@ -15,25 +18,27 @@ export function Debugger() {
   const { events, state, skipped } = useLiveEvents(filters.query(FILTERS), held);
   return (
     <Page
-      title="Debugger"
+      title={words.debugger}
       actions={
         <Button variant="default" aria-pressed={held} onClick={() => setHeld(!held)}>
-          {held ? 'Resume' : 'Pause'}
+          {held ? words.resume : words.pause}
         </Button>
       }
     >
-      <form className="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+      <form className="filters" aria-label={words.filter} onSubmit={(event) => event.preventDefault()}>
         <Verdict filters={filters} />
-        <NameFilter filters={filters} name="source" label="Source" kind="sources" />
-        <ChoiceFilter filters={filters} name="type" label="Type" options={CALL_TYPES} />
-        <TextFilter filters={filters} name="user" label="User or anonymous id" />
+        <NameFilter filters={filters} name="source" label={words.source} kind="sources" />
+        <ChoiceFilter filters={filters} name="type" label={words.type} options={CALL_TYPES} />
+        <TextFilter filters={filters} name="user" label={words.userAnonymousId} />
       </form>
       <Group gap="xs" role="status">
-        <Pill kind={held ? 'paused' : state}>{held ? 'paused' : state === 'lost' ? 'connection lost' : state}</Pill>
-        {skipped > 0 && <span>{counted(skipped, 'event')} not shown: too many arrived at once</span>}
+        <Pill kind={held ? 'paused' : state}>
+          {held ? words.paused : state === 'lost' ? words.connectionLost : stateInWords(state)}
+        </Pill>
+        {skipped > 0 && <span>{words.notShown(words.events(skipped))}</span>}
       </Group>
-      <section className="card" aria-label="Calls">
-        <EventList events={events} empty="No events yet. Calls appear here as soon as a source sends them." />
+      <section className="card" aria-label={words.calls}>
+        <EventList events={events} empty={words.noEvents} />
       </section>
     </Page>
   );
@@ -41,13 +46,13 @@ export function Debugger() {
 
 function Verdict({ filters }: { filters: Filters }) {
   const data = [
-    { value: '', label: 'accepted and rejected' },
-    { value: 'true', label: 'accepted' },
-    { value: 'false', label: 'rejected' },
+    { value: '', label: words.acceptedAndRejected },
+    { value: 'true', label: words.accepted },
+    { value: 'false', label: words.rejected },
   ];
   return (
     <NativeSelect
-      label="Show"
+      label={words.show}
       data={data}
       value={filters.get('accepted')}
       onChange={(e) => filters.set('accepted', e.target.value)}

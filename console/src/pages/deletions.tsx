@@ -5,6 +5,9 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.administration.deletions;
 
 /** Deletions of users: the past ones, and a new one. */
 export function Deletions() {
@@ -12,16 +15,19 @@ export function Deletions() {
   const may = { read: useMay('GET /deletions'), write: useMay('POST /deletions') };
   const names = useNames('sources');
   const read = useRead('GET /deletions', { query: filters.query(['after']) }, { enabled: may.read });
-  if (!may.read) return <AdminsOnly title="Deletions" />;
+  if (!may.read) return <AdminsOnly title={words.deletions} />;
   return (
-    <Page title="Deletions">
+    <Page title={words.deletions}>
       {may.write && <NewDeletion />}
       {!read.data || read.error ? (
-        <Unread read={read} what="deletions" />
+        <Unread read={read} what={words.list} />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No deletions yet" />
+        <Empty title={words.noDeletions} />
       ) : (
-        <Table label="Deletions" head={['When', 'Users', 'Visitors', 'Ids', 'Sources', 'Messages']}>
+        <Table
+          label={words.deletions}
+          head={[words.when, words.users, words.visitors, words.ids, words.sources, words.messages]}
+        >
           {read.data.data.data.map((deletion) => (
             <tr key={deletion.id}>
               <td>
@@ -33,7 +39,7 @@ export function Deletions() {
                 {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
                 {deletion.users + deletion.visitors > deletion.userIds.length + deletion.anonymousIds.length && ' …'}
               </td>
-              <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
+              <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
               <td>{count(deletion.messages)}</td>
             </tr>
           ))}
@@ -55,31 +61,31 @@ function NewDeletion() {
   const remove = useChange('POST /deletions', { onDone: () => setText({ users: '', visitors: '' }) });
   const done = remove.data?.data;
   return (
-    <section className="card" aria-label="Delete users">
+    <section className="card" aria-label={words.deleteUsers}>
       <Stack>
         <Textarea
-          label="User ids"
-          description="One per line. Sends a delete message for each affected source and removes these users from the history"
+          label={words.userIds}
+          description={words.userIdsHint}
           rows={4}
           value={text.users}
           onChange={(event) => setText({ ...text, users: event.target.value })}
         />
         <Textarea
-          label="Anonymous ids"
-          description="One per line, of visitors. Removes their calls without a user id from the history"
+          label={words.anonymousIds}
+          description={words.anonymousIdsHint}
           rows={2}
           value={text.visitors}
           onChange={(event) => setText({ ...text, visitors: event.target.value })}
         />
         {total === 0 ? (
           <Button className="start" disabled>
-            Delete
+            {words.delete}
           </Button>
         ) : (
           <Confirmed
             danger
-            label={`Delete ${count(total)}`}
-            question="Delete these users?"
+            label={words.deleteCounted(count(total))}
+            question={words.question}
             busy={remove.isPending}
             onConfirm={() =>
               remove.mutate({
@@ -90,16 +96,13 @@ function NewDeletion() {
               })
             }
           >
-            <Text>
-              This cannot be undone. Kafka keeps their records until its topics expire: after 7 days, dead letters after
-              30.
-            </Text>
+            <Text>{words.hint}</Text>
           </Confirmed>
         )}
-        {remove.error && <Failure error={remove.error} what="delete the users" />}
+        {remove.error && <Failure error={remove.error} what={words.deleteTask} />}
         {done && (
           <Alert color="green" role="status">
-            {count(done.messages)} delete messages were sent.
+            {words.sent(count(done.messages))}
           </Alert>
         )}
       </Stack>

@@ -4,7 +4,7 @@ import { type Deliveries as Response } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
-import { isoOfLocal, localOfIso, reasonInWords, TYPES } from '../lib/labels';
+import { isoOfLocal, localOfIso, reasonInWords, codeInWords, TYPES } from '../lib/labels';
 import { useMay } from '../lib/session';
 import {
   ChoiceFilter,
@@ -18,6 +18,9 @@ import {
 } from '../ui/filters';
 import { SavedViews } from '../ui/saved-views';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.deliveries;
 
 const FILTERS = [
   ...(['destination', 'source', 'status', 'type', 'event', 'code', 'error', 'user', 'message', 'q'] as const),
@@ -33,26 +36,21 @@ export function Deliveries() {
   const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
   const total = useTotal(query);
   return (
-    <Page title="Deliveries">
-      <FilterBar filters={filters} label="Search">
-        <TextFilter
-          filters={filters}
-          name="q"
-          label="Search in ids, events and bodies"
-          placeholder="3 characters or more"
-        />
-        <ChoiceFilter filters={filters} name="status" label="Status" options={DELIVERY_STATUSES} />
-        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
-        <NameFilter filters={filters} name="source" label="Source" kind="sources" />
-        <ChoiceFilter filters={filters} name="type" label="Type" options={TYPES} />
-        <TextFilter filters={filters} name="event" label="Event name" />
-        <TextFilter filters={filters} name="code" label="Response code" placeholder="503 or 5xx" />
-        <TextFilter filters={filters} name="error" label="Last error" placeholder="timeout" />
-        <TextFilter filters={filters} name="user" label="User id" />
-        <TextFilter filters={filters} name="message" label="Message id" />
-        <TextFilter filters={filters} name="batch" label="Batch id" placeholder="bat_…" />
-        <TimeFilter filters={filters} name="since" label="Accepted from" />
-        <TimeFilter filters={filters} name="until" label="Accepted before" />
+    <Page title={words.deliveries}>
+      <FilterBar filters={filters} label={words.search}>
+        <TextFilter filters={filters} name="q" label={words.searchIn} placeholder={words.searchInExample} />
+        <ChoiceFilter filters={filters} name="status" label={words.status} options={DELIVERY_STATUSES} />
+        <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
+        <NameFilter filters={filters} name="source" label={words.source} kind="sources" />
+        <ChoiceFilter filters={filters} name="type" label={words.type} options={TYPES} />
+        <TextFilter filters={filters} name="event" label={words.eventName} />
+        <TextFilter filters={filters} name="code" label={words.responseCode} placeholder={words.responseCodeExample} />
+        <TextFilter filters={filters} name="error" label={words.lastError} placeholder={words.lastErrorExample} />
+        <TextFilter filters={filters} name="user" label={words.userId} />
+        <TextFilter filters={filters} name="message" label={words.messageId} />
+        <TextFilter filters={filters} name="batch" label={words.batchId} placeholder={words.batchIdExample} />
+        <TimeFilter filters={filters} name="since" label={words.acceptedFrom} />
+        <TimeFilter filters={filters} name="until" label={words.acceptedBefore} />
         {ENDED.map(({ name, label }) => {
           // A chart sets them.
           return filters.get(name) !== '' && <TimeFilter key={name} filters={filters} name={name} label={label} />;
@@ -63,7 +61,7 @@ export function Deliveries() {
       {read.data && !read.error ? (
         <List deliveries={read.data.data.data} filtered={filters.any} />
       ) : (
-        <Unread read={read} what="deliveries" />
+        <Unread read={read} what={words.list} />
       )}
       <Pager filters={filters} page={read.data?.data} total={total} />
     </Page>
@@ -71,8 +69,8 @@ export function Deliveries() {
 }
 
 const ENDED = [
-  { name: 'endedSince', label: 'Ended from' },
-  { name: 'endedUntil', label: 'Ended before' },
+  { name: 'endedSince', label: words.endedFrom },
+  { name: 'endedUntil', label: words.endedBefore },
 ];
 
 const COUNT_AGAIN_MS = 30_000;
@@ -97,8 +95,8 @@ function queryOf(filters: Filters) {
 function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
   return (
     <Text size="sm" role="status">
-      Searched bodies from <When at={from} exact /> to <When at={to} exact />.
-      {!complete && ' More may match: narrow the time to search the rest.'}
+      {words.searched(<When at={from} exact />, <When at={to} exact />)}
+      {!complete && words.moreMayMatch}
     </Text>
   );
 }
@@ -120,8 +118,8 @@ function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   if (deliveries.length === 0) {
     return (
-      <Empty title={filtered ? 'Nothing matches' : 'No deliveries yet'}>
-        <Text>{filtered ? 'Try with fewer filters.' : 'Deliveries appear after their first attempt or wait.'}</Text>
+      <Empty title={filtered ? words.nothingMatches : words.noDeliveriesYet}>
+        <Text>{filtered ? words.fewerFilters : words.noDeliveriesHint}</Text>
       </Empty>
     );
   }
@@ -140,18 +138,27 @@ function List({ deliveries, filtered }: { deliveries: Row[]; filtered: boolean }
     <>
       <SelectionBar selected={selected} onDone={() => setChosen(new Set())} />
       <Table
-        label="Deliveries"
+        label={words.deliveries}
         select={
           mayAct && (
             <Checkbox
-              aria-label="Select all on this page"
+              aria-label={words.selectAll}
               checked={selected.length === all.length}
               indeterminate={selected.length > 0 && selected.length < all.length}
               onChange={(event) => choose(all, event.target.checked)}
             />
           )
         }
-        head={['Status', 'Message', 'Destination', 'User', 'Accepted', 'Attempts', 'Response', 'Why']}
+        head={[
+          words.status,
+          words.message,
+          words.destination,
+          words.user,
+          words.accepted,
+          words.attempts,
+          words.response,
+          words.why,
+        ]}
       >
         {deliveries.map((delivery) => (
           <Line
@@ -182,7 +189,7 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
       {chosen !== undefined && (
         <td className="select">
           <Checkbox
-            aria-label={`Select delivery ${delivery.id}`}
+            aria-label={words.selectDelivery(delivery.id)}
             checked={chosen}
             onChange={(event) => onChoose(event.target.checked)}
           />
@@ -194,11 +201,11 @@ function Line({ of: delivery, destination, chosen, onChoose }: LineProps) {
       <td>
         <TextLink
           to={`/deliveries/${delivery.id}`}
-          aria-label={`${title}, ${delivery.status}, delivery ${delivery.id}`}
+          aria-label={words.rowName(title, codeInWords(delivery.status), delivery.id)}
         >
           {title}
         </TextLink>
-        {delivery.test && ' (test)'}
+        {delivery.test && words.test}
       </td>
       <td>{destination}</td>
       <td className="break">{delivery.userId ?? '–'}</td>

@@ -12,6 +12,9 @@ import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { placeOf, reasonInWords } from '../lib/labels';
 import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.delivery;
 
 /** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
@@ -27,7 +30,7 @@ export function DeliveryPage() {
   const pending = delivery !== undefined && awaited > delivery.replay;
   return (
     <Page
-      title="Delivery"
+      title={words.delivery}
       actions={
         delivery && (
           <>
@@ -38,7 +41,7 @@ export function DeliveryPage() {
         )
       }
     >
-      {delivery ? <Loaded delivery={delivery} /> : <Unread read={read} what="delivery" />}
+      {delivery ? <Loaded delivery={delivery} /> : <Unread read={read} what={words.theDelivery} />}
     </Page>
   );
 }
@@ -51,11 +54,11 @@ function Loaded({ delivery }: { delivery: Delivery }) {
         <Timeline delivery={delivery} />
       </div>
       <Budget delivery={delivery} />
-      <Section title="Body">
+      <Section title={words.body}>
         <BodyView body={delivery.body} />
       </Section>
-      <h2>Attempts</h2>
-      {delivery.attempts.length === 0 && <Empty title="No attempts yet" />}
+      <h2>{words.attempts}</h2>
+      {delivery.attempts.length === 0 && <Empty title={words.noAttemptsYet} />}
       {[...delivery.attempts].reverse().map((attempt) => (
         <AttemptView
           key={`${attempt.replay}-${attempt.n}-${attempt.at}`}
@@ -73,7 +76,7 @@ function Loaded({ delivery }: { delivery: Delivery }) {
 function Facts({ delivery }: { delivery: Delivery }) {
   const [sources, destinations] = [useNames('sources'), useNames('destinations')];
   return (
-    <section className="card" aria-label="Facts">
+    <section className="card" aria-label={words.facts}>
       <div className="row">
         <Pill kind={delivery.status} />
         <strong>{delivery.type}</strong>
@@ -81,15 +84,15 @@ function Facts({ delivery }: { delivery: Delivery }) {
         {delivery.status !== 'delivered' && <span>{reasonInWords(delivery.reason)}</span>}
       </div>
       <dl>
-        <dt>Destination</dt>
+        <dt>{words.destination}</dt>
         <dd>
           <TextLink to={placeOf(delivery.destination)}>
             {destinations.get(delivery.destination) ?? delivery.destination}
           </TextLink>
         </dd>
-        <dt>Source</dt>
+        <dt>{words.source}</dt>
         <dd>{sources.get(delivery.source) ?? delivery.source}</dd>
-        <dt>User</dt>
+        <dt>{words.user}</dt>
         <dd className="break">
           {delivery.userId === null ? (
             '–'
@@ -99,21 +102,21 @@ function Facts({ delivery }: { delivery: Delivery }) {
             </TextLink>
           )}
         </dd>
-        <dt>Message</dt>
+        <dt>{words.message}</dt>
         <dd className="break">
           <TextLink to={`/deliveries?${new URLSearchParams({ message: delivery.messageId }).toString()}`}>
             {delivery.messageId}
           </TextLink>
         </dd>
-        <dt>Delivery (webhook-id)</dt>
+        <dt>{words.webhookId}</dt>
         <dd className="break">{delivery.id}</dd>
-        <dt>Accepted</dt>
+        <dt>{words.accepted}</dt>
         <dd>
           <When at={delivery.acceptedAt} exact />
         </dd>
         {delivery.settledAt !== null && (
           <>
-            <dt>Ended</dt>
+            <dt>{words.ended}</dt>
             <dd>
               <When at={delivery.settledAt} exact />
             </dd>
@@ -127,8 +130,8 @@ function Facts({ delivery }: { delivery: Delivery }) {
 /** The life of the delivery, from the oldest moment to the next one. */
 function Timeline({ delivery }: { delivery: Delivery }) {
   return (
-    <section className="card" aria-label="Timeline">
-      <h2>Timeline</h2>
+    <section className="card" aria-label={words.timeline}>
+      <h2>{words.timeline}</h2>
       <ol className="timeline">
         {momentsOf(delivery, Date.now()).map(({ at, kind, text }, i) => (
           // Moments have no id, and new ones come at the end.
@@ -151,7 +154,7 @@ function Budget({ delivery }: { delivery: Delivery }) {
   const { budget, status } = delivery;
   if (!isUnderWay(status)) return null;
   return (
-    <Alert color="blue" title="In progress">
+    <Alert color="blue" title={words.inProgress}>
       <Text size="sm">{budgetInWords(budget, Date.now())}</Text>
       {budget.waitsFor !== null && <Text size="sm">{reasonInWords(budget.waitsFor)}.</Text>}
     </Alert>
@@ -167,24 +170,21 @@ interface ReplayProps {
 function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
   const operator = useMay('POST /deliveries/{id}/replay');
   const replay = useChange('POST /deliveries/{id}/replay', {
-    says: 'Replay started',
+    says: words.replayStarted,
     onDone: ({ data }) => onSent(data.replay),
   });
   if (!operator || isUnderWay(status)) return null;
   return (
     <div>
       <Confirmed
-        label="Replay"
-        question="Replay this delivery?"
+        label={words.replay}
+        question={words.replayQuestion}
         busy={replay.isPending}
         onConfirm={() => replay.mutate({ id, body: {} })}
       >
-        <Text>
-          It goes to the current URLs of its destination, with the same webhook-id
-          {status === 'delivered' ? '. It was already delivered, so the receiver gets it again' : ''}.
-        </Text>
+        <Text>{status === 'delivered' ? words.replayHintDelivered : words.replayHint}</Text>
       </Confirmed>
-      {replay.error && <Failure error={replay.error} what="replay it" />}
+      {replay.error && <Failure error={replay.error} what={words.replayTask} />}
     </div>
   );
 }

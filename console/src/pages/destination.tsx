@@ -8,11 +8,13 @@ import { Health } from '../destination/health';
 import { RotateSecret } from '../destination/rotate-secret';
 import { TestSend } from '../destination/test-send';
 import { useChange, useRead } from '../lib/api';
-import { counted } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { Deletion } from '../ui/deletion';
 import { Confirmed, Failure, LinkButton, Page, Section, Unread } from '../ui/ui';
 import { State, Unsigned } from './destinations';
+import { text } from '../texts';
+
+const words = text.setup.destination;
 
 /** One destination: state, settings, test, and deletion. */
 export function DestinationPage() {
@@ -21,8 +23,8 @@ export function DestinationPage() {
   const read = useRead('GET /destinations/{id}', { id });
   if (!read.data || read.error) {
     return (
-      <Page title="Destination">
-        <Unread read={read} what="destination" />
+      <Page title={words.destination}>
+        <Unread read={read} what={words.theDestination} />
       </Page>
     );
   }
@@ -32,9 +34,9 @@ export function DestinationPage() {
       title={destination.name}
       actions={
         <>
-          <LinkButton to={`/deliveries?destination=${id}`}>Deliveries</LinkButton>
-          <LinkButton to={`/replays?destination=${id}`}>Replay</LinkButton>
-          {admin && <LinkButton to={`/audit?entry=${id}`}>Changes</LinkButton>}
+          <LinkButton to={`/deliveries?destination=${id}`}>{words.deliveries}</LinkButton>
+          <LinkButton to={`/replays?destination=${id}`}>{words.replay}</LinkButton>
+          {admin && <LinkButton to={`/audit?entry=${id}`}>{words.changes}</LinkButton>}
         </>
       }
     >
@@ -69,11 +71,11 @@ function Loaded({ destination, etag }: Props) {
       <Switches destination={destination} onChanged={beside} />
       <Health destination={destination.id} />
       {mayTest && (
-        <Section title="Test">
+        <Section title={words.test}>
           <TestSend destination={destination} />
         </Section>
       )}
-      <Section title="Settings">
+      <Section title={words.settings}>
         <EditForm key={begun.times} {...begun} onSaved={restart} onBeside={beside} disabled={!mayChange} />
       </Section>
       {admin && (
@@ -93,40 +95,40 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
   const { id, enabled, paused, hasSharedSecret } = destination;
   const change = useChange('PATCH /destinations/{id}', {
     onDone: onChanged,
-    says: ({ data }) => (data.enabled ? (data.paused ? 'Paused' : 'Enabled') : 'Disabled'),
+    says: ({ data }) => (data.enabled ? (data.paused ? words.paused : words.enabled) : words.disabled),
   });
   const waiting = useWaiting(id);
   // Without If-Match: a stop applies regardless of other changes.
   const set = (body: { enabled?: boolean; paused?: boolean }) => change.mutate({ id, body });
   return (
-    <section className="card" aria-label="State">
+    <section className="card" aria-label={words.state}>
       <div className="row">
         <State of={destination} />
         {!hasSharedSecret && <Unsigned />}
         {operator && !enabled && (
           <Button loading={change.isPending} onClick={() => set({ enabled: true })}>
-            Enable
+            {words.enable}
           </Button>
         )}
         {operator && enabled && (
           <>
             <Button variant="default" loading={change.isPending} onClick={() => set({ paused: !paused })}>
-              {paused ? 'Resume' : 'Pause'}
+              {paused ? words.resume : words.pause}
             </Button>
             <Confirmed
               danger
-              label="Disable"
-              question="Disable this destination?"
+              label={words.disable}
+              question={words.disableQuestion}
               busy={change.isPending}
               onConfirm={() => set({ enabled: false })}
             >
-              <Text>{waitingInWords(waiting)} To hold deliveries instead, pause the destination.</Text>
+              <Text>{words.disableHint(waitingInWords(waiting))}</Text>
             </Confirmed>
           </>
         )}
         <RecallAll destination={destination} waiting={waiting} />
       </div>
-      {change.error && <Failure error={change.error} what="change it" />}
+      {change.error && <Failure error={change.error} what={words.changeTask} />}
     </section>
   );
 }
@@ -139,9 +141,9 @@ function useWaiting(destination: string): number | undefined {
 }
 
 function waitingInWords(waiting: number | undefined): string {
-  if (waiting === undefined) return 'Its waiting deliveries are cancelled.';
-  if (waiting === 0) return 'No delivery waits there now.';
-  return `${counted(waiting, 'waiting message')} will be cancelled.`;
+  if (waiting === undefined) return words.waitingCancelled;
+  if (waiting === 0) return words.noneWaits;
+  return words.willBeCancelled(words.waitingMessages(waiting));
 }
 
 function Delete({ destination, etag }: { destination: Destination; etag: string }) {
@@ -153,7 +155,7 @@ function Delete({ destination, etag }: { destination: Destination; etag: string 
       remove={remove}
       onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
     >
-      <Text>Its waiting deliveries are cancelled. Past deliveries stay visible.</Text>
+      <Text>{words.deletionHint}</Text>
     </Deletion>
   );
 }

@@ -6,6 +6,9 @@ import { count, errorInShort, rateInWords } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { Sparkline } from '../ui/sparkline';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.destinations;
 
 const LOOK_AGAIN_MS = 10_000;
 
@@ -18,15 +21,15 @@ export function Destinations() {
   const admin = useMay('POST /destinations');
   const actions = admin ? (
     <LinkButton primary to="/connect">
-      Connect an integration
+      {words.connectIntegration}
     </LinkButton>
   ) : undefined;
   return (
-    <Page title="Destinations" actions={actions}>
+    <Page title={words.destinations} actions={actions}>
       {read.data && !read.error ? (
         <List destinations={read.data.data.data} health={health.data?.data.data ?? []} />
       ) : (
-        <Unread read={read} what="destinations" />
+        <Unread read={read} what={words.list} />
       )}
       <Pager filters={filters} page={read.data?.data} />
     </Page>
@@ -40,14 +43,17 @@ function List({ destinations, health }: { destinations: Destination[]; health: r
   const rows = new Map(health.map((row) => [row.destination, row]));
   if (destinations.length === 0) {
     return (
-      <Empty title="No destinations yet">
-        <Text>Connect one to send every message of your sources to your URLs.</Text>
-        <LinkButton to="/connect">Connect your first integration</LinkButton>
+      <Empty title={words.noDestinations}>
+        <Text>{words.noDestinationsHint}</Text>
+        <LinkButton to="/connect">{words.connectFirst}</LinkButton>
       </Empty>
     );
   }
   return (
-    <Table label="Destinations" head={['Name', 'State', 'Last 24 h', 'Waiting', 'Last error', 'Sources', 'URLs']}>
+    <Table
+      label={words.destinations}
+      head={[words.name, words.state, words.lastDay, words.waiting, words.lastError, words.sources, words.urls]}
+    >
       {destinations.map((destination) => (
         <tr key={destination.id}>
           <td>
@@ -57,8 +63,8 @@ function List({ destinations, health }: { destinations: Destination[]; health: r
             <State of={destination} health={rows.get(destination.id)} /> {!destination.hasSharedSecret && <Unsigned />}
           </td>
           <HealthCells of={rows.get(destination.id)} />
-          <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || 'none'}</td>
-          <td className="break">{destination.webhooks.map(({ url }) => url ?? 'unreadable').join(', ')}</td>
+          <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
+          <td className="break">{destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}</td>
         </tr>
       ))}
     </Table>
@@ -68,8 +74,8 @@ function List({ destinations, health }: { destinations: Destination[]; health: r
 /** Marks a destination whose receivers cannot verify the sender. */
 export function Unsigned() {
   return (
-    <span className="pill pill-unsigned" title="It has no shared secret: receivers cannot verify its requests">
-      unsigned
+    <span className="pill pill-unsigned" title={words.unsignedHint}>
+      {words.unsigned}
     </span>
   );
 }
@@ -95,18 +101,10 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
       <td className="nowrap">
         {trend && <Sparkline delivered={trend.delivered} failed={trend.failedAttempts} />} {rateInWords(successRate)}
       </td>
-      <td>
-        {waiting === 0 ? (
-          'none'
-        ) : (
-          <>
-            {count(waiting)}, the oldest from <When at={oldestWaitingAt} />
-          </>
-        )}
-      </td>
+      <td>{waiting === 0 ? words.none : <>{words.oldestFrom(count(waiting), <When at={oldestWaitingAt} />)}</>}</td>
       <td className="break">
         {lastError === null ? (
-          'none'
+          words.none
         ) : (
           <>
             <span className="bad">{errorInShort(lastError)}</span>, <When at={lastError.at} />

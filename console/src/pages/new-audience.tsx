@@ -17,10 +17,13 @@ import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { useMay } from '../lib/session';
 import { AdminsOnly, Failure, Page } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.newAudience;
 
 /** The builders of an audience and of a computed trait. */
 
-const FOR_ADMINS = 'An audience or trait sends user data to destinations.';
+const FOR_ADMINS = words.adminsOnly;
 
 export function NewAudience() {
   const [search] = useSearchParams();
@@ -30,9 +33,9 @@ export function NewAudience() {
   const own = audienceProblems(draft);
   const counting = useCounting(draft, true);
   const naming = useNaming(draft.name);
-  if (!useMay('POST /audiences')) return <AdminsOnly title="Build an audience">{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /audiences')) return <AdminsOnly title={words.buildAudience}>{FOR_ADMINS}</AdminsOnly>;
   return (
-    <Page title="Build an audience">
+    <Page title={words.buildAudience}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -47,16 +50,12 @@ export function NewAudience() {
             onChange={setDraft}
             problems={new Map([...fieldProblems(make.error), ...own])}
           >
-            {make.error && <Failure error={make.error} what="create the audience" />}
+            {make.error && <Failure error={make.error} what={words.createAudienceTask} />}
             <Make
-              label="Create audience"
+              label={words.createAudience}
               busy={make.isPending}
               problem={naming.problem ?? firstOf(own) ?? counting.mistake}
-              then={
-                draft.by === 'list'
-                  ? 'Upload the members on the next page.'
-                  : 'Every member is sent once, and then every user who joins or leaves.'
-              }
+              then={draft.by === 'list' ? words.uploadNext : words.thenMembers}
             />
           </AudienceForm>
         </Stack>
@@ -67,10 +66,14 @@ export function NewAudience() {
 
 function Kind({ by, onChange }: { by: AudienceDraft['by']; onChange: (by: AudienceDraft['by']) => void }) {
   return (
-    <Radio.Group label="Members" value={by} onChange={(value) => onChange(value === 'list' ? 'list' : 'condition')}>
+    <Radio.Group
+      label={words.members}
+      value={by}
+      onChange={(value) => onChange(value === 'list' ? 'list' : 'condition')}
+    >
       <Stack gap="xs" mt="xs">
-        <Radio value="condition" label="from a condition on traits and events" />
-        <Radio value="list" label="from an uploaded list, for example from a warehouse" />
+        <Radio value="condition" label={words.fromCondition} />
+        <Radio value="list" label={words.fromList} />
       </Stack>
     </Radio.Group>
   );
@@ -84,9 +87,9 @@ export function NewTrait() {
   });
   const own = traitProblems(draft);
   const naming = useNaming(draft.name);
-  if (!useMay('POST /computed-traits')) return <AdminsOnly title="Compute a trait">{FOR_ADMINS}</AdminsOnly>;
+  if (!useMay('POST /computed-traits')) return <AdminsOnly title={words.computeTrait}>{FOR_ADMINS}</AdminsOnly>;
   return (
-    <Page title="Compute a trait">
+    <Page title={words.computeTrait}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -94,12 +97,12 @@ export function NewTrait() {
         }}
       >
         <TraitForm draft={draft} onChange={setDraft} problems={new Map([...fieldProblems(make.error), ...own])}>
-          {make.error && <Failure error={make.error} what="create the trait" />}
+          {make.error && <Failure error={make.error} what={words.createTraitTask} />}
           <Make
-            label="Create trait"
+            label={words.createTrait}
             busy={make.isPending}
             problem={naming.problem ?? firstOf(own)}
-            then="Each user's value is sent once, and then whenever it changes."
+            then={words.thenValues}
           />
         </TraitForm>
       </form>
@@ -113,7 +116,7 @@ function Make(props: { label: string; busy: boolean; problem: string | undefined
       <Button type="submit" className="start" loading={props.busy} disabled={props.problem !== undefined}>
         {props.label}
       </Button>
-      <Text size="sm">{props.problem === undefined ? props.then : `Not yet: ${props.problem}`}</Text>
+      <Text size="sm">{props.problem === undefined ? props.then : words.notYet(props.problem)}</Text>
     </Stack>
   );
 }

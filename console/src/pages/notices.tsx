@@ -3,9 +3,12 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { counted, noticeInWords, placeOf } from '../lib/labels';
+import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { ChoiceFilter, FilterBar, type Named, NameFilter, Pager, SelectFilter, useFilters } from '../ui/filters';
 import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.notices;
 
 const FILTERS = ['kind', 'destination', 'open', 'acknowledged', 'after'] as const;
 
@@ -15,23 +18,23 @@ export function Notices() {
   const query = { ...filters.query(FILTERS), total: 'true' as const };
   const read = useRead('GET /notices', { query }, { every: 5_000, keep: true });
   return (
-    <Page title="Notices" actions={<LinkButton to="/alerts">Alerts</LinkButton>}>
-      <FilterBar filters={filters} label="Filter">
-        <ChoiceFilter filters={filters} name="kind" label="Kind" options={NOTICE_KINDS} />
-        <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
-        <TruthFilter filters={filters} name="open" label="Show" yes="open" no="resolved" />
+    <Page title={words.notices} actions={<LinkButton to="/alerts">{words.alerts}</LinkButton>}>
+      <FilterBar filters={filters} label={words.filter}>
+        <ChoiceFilter filters={filters} name="kind" label={words.kind} options={NOTICE_KINDS} />
+        <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
+        <TruthFilter filters={filters} name="open" label={words.show} yes={words.open} no={words.resolved} />
         <TruthFilter
           filters={filters}
           name="acknowledged"
-          label="Acknowledged"
-          yes="acknowledged"
-          no="not acknowledged"
+          label={words.acknowledged}
+          yes={words.isAcknowledged}
+          no={words.notAcknowledged}
         />
       </FilterBar>
       {!read.data || read.error ? (
-        <Unread read={read} what="notices" />
+        <Unread read={read} what={words.theNotices} />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? 'Nothing matches' : 'No notices'} />
+        <Empty title={filters.any ? words.nothingMatches : words.noNotices} />
       ) : (
         <List notices={read.data.data.data} />
       )}
@@ -52,8 +55,11 @@ function List({ notices }: { notices: Notice[] }) {
   const see = useChange('POST /notices/{id}/acknowledge');
   return (
     <>
-      {see.error && <Failure error={see.error} what="acknowledge it" />}
-      <Table label="Notices" head={['When', 'Kind', 'Destination', 'What', 'Alert', 'Seen']}>
+      {see.error && <Failure error={see.error} what={words.acknowledgeTask} />}
+      <Table
+        label={words.notices}
+        head={[words.when, words.kind, words.destination, words.what, words.alert, words.seen]}
+      >
         {notices.map((notice) => (
           <Row key={notice.id} notice={notice} onSeen={() => see.mutate({ id: notice.id })} />
         ))}
@@ -78,7 +84,11 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
         <Facts notice={notice} />
       </td>
       <td>
-        {delivery === null ? alert : <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>{alert}</TextLink>}
+        {delivery === null ? (
+          words.alertStates[alert]
+        ) : (
+          <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>{words.alertStates[alert]}</TextLink>
+        )}
       </td>
       <td>
         {acknowledged ? (
@@ -90,10 +100,10 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
             <Button
               size="xs"
               variant="default"
-              aria-label={`Acknowledge: ${kind.replaceAll('_', ' ')}, ${name}, ${id}`}
+              aria-label={words.acknowledgeNamed(stateInWords(kind), name, id)}
               onClick={onSeen}
             >
-              Acknowledge
+              {words.acknowledge}
             </Button>
           )
         )}
@@ -108,20 +118,12 @@ function Facts({ notice }: { notice: Notice }) {
   return (
     <>
       {noticeInWords(notice, Date.now())}{' '}
-      {kind === 'failing' && endedAt !== null && (
-        <>
-          Resolved <When at={endedAt} />.{' '}
-        </>
-      )}
-      {failures > 0 && `${counted(failures, 'failed attempt')}. `}
-      {deadLetters > 0 && `${counted(deadLetters, 'dead letter')}. `}
-      {partlyDelivered > 0 && `Not delivered to all URLs: ${counted(partlyDelivered, 'event')}. `}
-      {fullProfiles > 0 && `${counted(fullProfiles, 'full profile')}. `}
-      {isLasting && endedAt !== null && (
-        <>
-          Over since <When at={endedAt} />.{' '}
-        </>
-      )}
+      {kind === 'failing' && endedAt !== null && <>{words.resolvedAt(<When at={endedAt} />)}</>}
+      {failures > 0 && `${words.failedAttempts(failures)}. `}
+      {deadLetters > 0 && `${words.deadLetters(deadLetters)}. `}
+      {partlyDelivered > 0 && words.partlyDelivered(words.events(partlyDelivered))}
+      {fullProfiles > 0 && `${words.fullProfiles(fullProfiles)}. `}
+      {isLasting && endedAt !== null && <>{words.overSince(<When at={endedAt} />)}</>}
       {error !== null && <span className="bad">{error}</span>}
     </>
   );

@@ -8,12 +8,15 @@ import { Charts } from '../ui/time-charts';
 import { type Filters, NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Checklist } from './checklist';
+import { text } from '../texts';
+
+const words = text.watch.overview;
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly { value: string; label: string; ms: number }[] = [
-  { value: '1h', label: 'the last hour', ms: 3_600_000 },
-  { value: '', label: 'the last 24 hours', ms: DAY_MS },
-  { value: '7d', label: 'the last 7 days', ms: 7 * DAY_MS },
+  { value: '1h', label: words.lastHour, ms: 3_600_000 },
+  { value: '', label: words.last24Hours, ms: DAY_MS },
+  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
 ];
 
 /** The state of the system: at a glance, over time, and for each destination. */
@@ -32,11 +35,11 @@ export function Overview() {
   const actions =
     admin && !empty ? (
       <LinkButton primary to="/connect">
-        Connect an integration
+        {words.connectIntegration}
       </LinkButton>
     ) : undefined;
   return (
-    <Page title="Overview" actions={actions}>
+    <Page title={words.overview} actions={actions}>
       {!empty && <Choices filters={filters} zoomed={zoom !== undefined} />}
       {read.data && !read.error ? (
         <Loaded
@@ -47,7 +50,7 @@ export function Overview() {
           onZoom={(range) => filters.go({ ...range })}
         />
       ) : (
-        <Unread read={read} what="the overview" />
+        <Unread read={read} what={words.theOverview} />
       )}
     </Page>
   );
@@ -56,20 +59,20 @@ export function Overview() {
 /** Chooses the time and the destination. */
 function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
   return (
-    <form className="filters" aria-label="Show" onSubmit={(event) => event.preventDefault()}>
+    <form className="filters" aria-label={words.show} onSubmit={(event) => event.preventDefault()}>
       <NativeSelect
-        label="Time"
+        label={words.time}
         data={[
-          ...(zoomed ? [{ value: 'zoom', label: 'as selected in a chart' }] : []),
+          ...(zoomed ? [{ value: 'zoom', label: words.selectedInChart }] : []),
           ...SPANS.map(({ value, label }) => ({ value, label })),
         ]}
         value={zoomed ? 'zoom' : filters.get('span')}
         onChange={(event) => filters.go({ span: event.target.value, since: '', until: '' })}
       />
-      <NameFilter filters={filters} name="destination" label="Destination" kind="destinations" />
+      <NameFilter filters={filters} name="destination" label={words.destination} kind="destinations" />
       {zoomed && (
         <Button className="beside-field" variant="default" onClick={() => filters.go({ since: '', until: '' })}>
-          Zoom out
+          {words.zoomOut}
         </Button>
       )}
     </form>
@@ -93,9 +96,9 @@ function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
   const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
   if (overview.data.length === 0) {
     return (
-      <Empty title="Welcome to Waypost">
-        <Text>Connect an integration to send every message of your sources to your URLs, signed.</Text>
-        <LinkButton to="/connect">Connect your first integration</LinkButton>
+      <Empty title={words.welcome}>
+        <Text>{words.welcomeHint}</Text>
+        <LinkButton to="/connect">{words.connectFirst}</LinkButton>
       </Empty>
     );
   }
@@ -115,13 +118,13 @@ type Row = Response['data'][number];
 function Figures({ of: rows }: { of: Row[] }) {
   const sum = (of: (row: Row) => number) => count(rows.reduce((total, row) => total + of(row), 0));
   const figures: [name: string, value: string, to: string][] = [
-    ['Delivered', sum((row) => row.delivered), '/deliveries?status=delivered'],
-    ['Partly delivered', sum((row) => row.partlyDelivered), '/deliveries?status=partly_delivered'],
-    ['Retrying', sum((row) => row.retrying), '/deliveries?status=retrying'],
-    ['Held', sum((row) => row.held), '/deliveries?status=held'],
-    ['Waiting', sum((row) => row.waiting), '/deliveries?status=waiting'],
-    ['Dead', sum((row) => row.dead), '/deliveries?status=dead'],
-    ['Cancelled', sum((row) => row.cancelled), '/deliveries?status=cancelled'],
+    [words.delivered, sum((row) => row.delivered), '/deliveries?status=delivered'],
+    [words.partlyDelivered, sum((row) => row.partlyDelivered), '/deliveries?status=partly_delivered'],
+    [words.retrying, sum((row) => row.retrying), '/deliveries?status=retrying'],
+    [words.held, sum((row) => row.held), '/deliveries?status=held'],
+    [words.waiting, sum((row) => row.waiting), '/deliveries?status=waiting'],
+    [words.dead, sum((row) => row.dead), '/deliveries?status=dead'],
+    [words.cancelled, sum((row) => row.cancelled), '/deliveries?status=cancelled'],
   ];
   return (
     <dl className="figures">
@@ -144,8 +147,8 @@ function Circuits({ of: rows }: { of: Row[] }) {
   if (open.length === 0) return null;
   return (
     <div>
-      <h2>Failing endpoints</h2>
-      <Table label="Failing endpoints" head={['Endpoint', 'Destination', 'Why', 'Since']}>
+      <h2>{words.failingEndpoints}</h2>
+      <Table label={words.failingEndpoints} head={[words.endpoint, words.destination, words.why, words.since]}>
         {open.map((circuit) => (
           <tr key={circuit.url}>
             <td className="break">{circuit.origin}</td>
@@ -166,21 +169,21 @@ function Circuits({ of: rows }: { of: Row[] }) {
 function PerDestination({ of: rows }: { of: Row[] }) {
   return (
     <div>
-      <h2>Destinations</h2>
+      <h2>{words.destinations}</h2>
       <Table
-        label="Destinations"
+        label={words.destinations}
         head={[
-          'Destination',
-          'State',
-          'Delivered',
-          'Retrying',
-          'Held',
-          'Waiting',
-          'Dead',
-          'Failed attempts',
-          'p50',
-          'p95',
-          'Circuits',
+          words.destination,
+          words.state,
+          words.delivered,
+          words.retrying,
+          words.held,
+          words.waiting,
+          words.dead,
+          words.failedAttempts,
+          words.p50,
+          words.p95,
+          words.circuits,
         ]}
       >
         {rows.map((row) => (
@@ -196,9 +199,7 @@ function PerDestination({ of: rows }: { of: Row[] }) {
             <td>{count(row.held)}</td>
             <td>{count(row.waiting)}</td>
             <td>{count(row.dead)}</td>
-            <td>
-              {count(row.failedAttempts)} of {count(row.attempts)}
-            </td>
+            <td>{words.failedOf(count(row.failedAttempts), count(row.attempts))}</td>
             <td>{latency(row.latencyMs.p50)}</td>
             <td>{latency(row.latencyMs.p95)}</td>
             <td>{row.circuits.length === 0 ? <Pill kind="closed" /> : <Pill kind="open" />}</td>

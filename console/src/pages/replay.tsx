@@ -3,17 +3,20 @@ import { useParams } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count } from '../lib/labels';
+import { count, codeInWords } from '../lib/labels';
 import { isOver } from '../replay/new-replay';
 import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.replay;
 
 /** One replay and its progress. */
 export function ReplayPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /replays/{id}', { id }, { every: (last) => (last ? nextLook(last) : 1_000) });
   return (
-    <Page title={read.data ? TITLES[read.data.data.action] : 'Replay'}>
-      {read.data && !read.error ? <Loaded replay={read.data.data} /> : <Unread read={read} what="replay" />}
+    <Page title={read.data ? TITLES[read.data.data.action] : words.replay}>
+      {read.data && !read.error ? <Loaded replay={read.data.data} /> : <Unread read={read} what={words.theReplay} />}
     </Page>
   );
 }
@@ -26,65 +29,64 @@ function nextLook(replay: Replay): number | false {
   return isComplete ? false : 3_000;
 }
 
-const ORIGINS = {
-  dead_letters: 'failed deliveries (dead letters)',
-  messages: 'all messages',
-  waiting: 'waiting deliveries',
-} as const;
-const TITLES = { replay: 'Replay', retry: 'Retry of all', cancel: 'Cancellation of all' } as const;
+const ORIGINS = words.origins;
+const TITLES = words.titles;
 
 function Loaded({ replay }: { replay: Replay }) {
   const names = useNames('destinations');
   const percent = Math.round(replay.progress * 100);
   return (
     <Stack>
-      <section className="card" aria-label="Progress">
+      <section className="card" aria-label={words.progress}>
         <div className="row" role="status">
           <Pill kind={replay.status} />
           <strong>
-            {count(replay.sent)} of {count(replay.matched)} {replay.action === 'cancel' ? 'cancelled' : 'sent'}
+            {replay.action === 'cancel'
+              ? words.cancelledOf(count(replay.sent), count(replay.matched))
+              : words.sentOf(count(replay.sent), count(replay.matched))}
           </strong>
-          {replay.preview && <span>(preview, nothing is sent)</span>}
+          {replay.preview && <span>{words.isPreview}</span>}
         </div>
         {replay.delivered !== null && (
-          <Text>
-            {count(replay.delivered)} delivered, {count(replay.failedAgain ?? 0)} failed again
-          </Text>
+          <Text>{words.results(count(replay.delivered), count(replay.failedAgain ?? 0))}</Text>
         )}
-        <Progress value={percent} aria-label={replay.pass === 'counting' ? 'Counted' : 'Sent'} my="sm" />
+        <Progress value={percent} aria-label={replay.pass === 'counting' ? words.counted : words.sentHeading} my="sm" />
         <Steer replay={replay} />
         {replay.error !== null && <Alert color="red">{replay.error}</Alert>}
       </section>
-      <section className="card" aria-label="Scope">
+      <section className="card" aria-label={words.scope}>
         <dl>
-          <dt>Destination</dt>
+          <dt>{words.destination}</dt>
           <dd>
             <TextLink to={`/destinations/${replay.destination}`}>
               {names.get(replay.destination) ?? replay.destination}
             </TextLink>
           </dd>
-          <dt>From</dt>
+          <dt>{words.from}</dt>
           <dd>{ORIGINS[replay.origin]}</dd>
-          <dt>Status, type</dt>
+          <dt>{words.statusType}</dt>
           <dd>
-            {replay.deliveryStatus ?? 'any'}, {replay.type ?? 'any'}
-            {replay.includeDelivered ? ', including delivered ones' : ''}
+            {replay.deliveryStatus === null ? words.any : codeInWords(replay.deliveryStatus)},{' '}
+            {replay.type ?? words.any}
+            {replay.includeDelivered ? words.includingDelivered : ''}
           </dd>
-          <dt>Accepted</dt>
+          <dt>{words.accepted}</dt>
           <dd>
-            {replay.from === null ? 'since the start of the history' : <When at={replay.from} exact />} to{' '}
-            <When at={replay.to} exact />
+            {words.fromTo(
+              replay.from === null ? words.sinceStart : <When at={replay.from} exact />,
+              <When at={replay.to} exact />,
+            )}
           </dd>
-          <dt>Rate limit per second</dt>
-          <dd>{replay.maxPerSecond === null ? 'none' : count(replay.maxPerSecond)}</dd>
-          <dt>Started</dt>
+          <dt>{words.rateLimit}</dt>
+          <dd>{replay.maxPerSecond === null ? words.none : count(replay.maxPerSecond)}</dd>
+          <dt>{words.started}</dt>
           <dd>
             <When at={replay.createdAt} />
           </dd>
         </dl>
       </section>
       <Text>
-        <TextLink to={`/deliveries?destination=${replay.destination}`}>See the deliveries</TextLink>
+        <TextLink to={`/deliveries?destination=${replay.destination}`}>{words.seeDeliveries}</TextLink>
       </Text>
     </Stack>
   );
@@ -101,15 +103,15 @@ function Steer({ replay }: { replay: Replay }) {
     <Group>
       {!isOver(replay) && (
         <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate({ id })}>
-          Cancel
+          {words.cancel}
         </Button>
       )}
       {action === 'replay' && (status === 'cancelled' || status === 'failed') && (
         <Button loading={resume.isPending} onClick={() => resume.mutate({ id })}>
-          Resume
+          {words.resume}
         </Button>
       )}
-      {error && <Failure error={error} what="change the replay" />}
+      {error && <Failure error={error} what={words.changeTask} />}
     </Group>
   );
 }

@@ -4,32 +4,44 @@ import { count } from '../lib/labels';
 import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.watch.replays;
 
 /** Replays: the past ones, and a new one. */
 export function Replays() {
   const filters = useFilters();
   const operator = useMay('POST /replays');
   return (
-    <Page title="Replays">
+    <Page title={words.replays}>
       {operator && <NewReplay destination={filters.get('destination')} />}
       <Past />
     </Page>
   );
 }
 
-const FROM = { messages: 'all messages', dead_letters: 'dead letters', waiting: 'waiting deliveries' } as const;
-const HEAD = ['Status', 'Destination', 'From', 'Matched', 'Sent', 'Delivered', 'Failed again', 'Started'];
+const FROM = words.origins;
+const HEAD = [
+  words.status,
+  words.destination,
+  words.from,
+  words.matched,
+  words.sent,
+  words.delivered,
+  words.failedAgain,
+  words.started,
+];
 
 function Past() {
   const filters = useFilters();
   const names = useNames('destinations');
   const read = useRead('GET /replays', { query: filters.query(['after']) }, { every: 3_000 });
-  if (!read.data || read.error) return <Unread read={read} what="replays" />;
+  if (!read.data || read.error) return <Unread read={read} what={words.theReplays} />;
   const { data } = read.data.data;
-  if (data.length === 0) return <Empty title="No replays yet" />;
+  if (data.length === 0) return <Empty title={words.noReplaysYet} />;
   return (
     <>
-      <Table label="Replays" head={HEAD}>
+      <Table label={words.replays} head={HEAD}>
         {data.map((replay) => (
           <tr key={replay.id}>
             <td>
@@ -37,13 +49,13 @@ function Past() {
             </td>
             <td>
               <TextLink to={`/replays/${replay.id}`}>{names.get(replay.destination) ?? replay.destination}</TextLink>
-              {replay.preview && ' (preview)'}
+              {replay.preview && words.preview}
             </td>
             <td>{FROM[replay.origin]}</td>
             <td>{count(replay.matched)}</td>
             <td>
               {count(replay.sent)}
-              {replay.action === 'cancel' && ' cancelled'}
+              {replay.action === 'cancel' && words.cancelled}
             </td>
             <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
             <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>

@@ -4,6 +4,9 @@ import { ApiProblem } from '../../../shared/api/client';
 import { type Session } from '../../../shared/api/operations';
 import { call } from '../lib/api';
 import { sayProblem } from '../lib/problems';
+import { text } from '../texts';
+
+const words = text.administration.signIn;
 
 /**
  * The token goes from its field to the API once, and the page forgets it. Only a cookie remains, which scripts cannot
@@ -14,7 +17,7 @@ export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: 
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   useEffect(() => {
-    document.title = 'Sign in · Waypost';
+    document.title = words.title;
   }, []);
   const signIn = () => {
     setBusy(true);
@@ -27,7 +30,7 @@ export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: 
         },
         (error: unknown) => {
           const unknown = error instanceof ApiProblem && error.status === 401;
-          setProblem(unknown ? 'Unknown token. Did you copy all of it?' : sayProblem(error));
+          setProblem(unknown ? words.unknownToken : sayProblem(error));
         },
       )
       .finally(() => setBusy(false));
@@ -41,26 +44,26 @@ export function SignIn({ expired, onSignedIn }: { expired: boolean; onSignedIn: 
         }}
       >
         <Stack>
-          <Title order={1}>Waypost</Title>
-          <Text>Analytics calls in, signed webhooks out.</Text>
+          <Title order={1}>{words.waypost}</Title>
+          <Text>{words.slogan}</Text>
           {expired && (
             <Alert color="yellow" role="status">
-              Your session has ended. Sign in to return to this page.
+              {words.sessionEnded}
             </Alert>
           )}
           <PasswordInput
-            label="Token"
-            description="The admin token that Waypost printed at start, or a token from an administrator"
+            label={words.token}
+            description={words.tokenHint}
             value={token}
             onChange={(event) => setToken(event.target.value)}
             error={problem}
             autoComplete="off"
             required
             autoFocus
-            visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
+            visibilityToggleButtonProps={{ 'aria-label': words.showToken, tabIndex: 0 }}
           />
           <Button type="submit" loading={busy} disabled={token.trim() === ''}>
-            Sign in
+            {words.signIn}
           </Button>
         </Stack>
       </form>

@@ -11,6 +11,9 @@ import { Confirmed, Failure, LinkButton, Page, Pill, Section, TextLink, Unread, 
 import { SourceEvents } from '../source/events';
 import { SourceLimits } from '../source/limits';
 import { Snippets } from '../ui/snippets';
+import { text } from '../texts';
+
+const words = text.setup.source;
 
 interface Props {
   source: Source;
@@ -24,10 +27,10 @@ export function SourcePage() {
   const stored = read.data && !read.error ? { source: read.data.data, etag: read.data.etag ?? '' } : undefined;
   return (
     <Page
-      title={stored?.source.name ?? 'Source'}
-      actions={<LinkButton to={`/debugger?source=${id}`}>See its calls live</LinkButton>}
+      title={stored?.source.name ?? words.source}
+      actions={<LinkButton to={`/debugger?source=${id}`}>{words.seeLive}</LinkButton>}
     >
-      {stored ? <Loaded {...stored} /> : <Unread read={read} what="source" />}
+      {stored ? <Loaded {...stored} /> : <Unread read={read} what={words.theSource} />}
     </Page>
   );
 }
@@ -36,22 +39,17 @@ function Loaded({ source, etag }: Props) {
   const admin = useMay('DELETE /sources/{id}');
   const told = useTelling().get(source.id);
   if (told) {
-    return (
-      <Text>
-        Waypost sends the updates of <TextLink to={told.to}>{told.name}</TextLink> through this source. It accepts no
-        other calls and is deleted with it.
-      </Text>
-    );
+    return <Text>{words.ofAudience(<TextLink to={told.to}>{told.name}</TextLink>)}</Text>;
   }
   return (
     <Stack>
       <Switch source={source} etag={etag} />
       {source.writeKey === null ? (
-        <Text size="sm">Write keys are shown to administrators only.</Text>
+        <Text size="sm">{words.keysHidden}</Text>
       ) : (
         <>
           <Key source={source} etag={etag} />
-          <Section title="Send calls">
+          <Section title={words.sendCalls}>
             <Snippets writeKey={source.writeKey} />
           </Section>
         </>
@@ -68,27 +66,27 @@ function Switch({ source: { id, enabled }, etag }: Props) {
   const change = useChange('PATCH /sources/{id}');
   const set = (on: boolean) => change.mutate({ id, ifMatch: etag, body: { enabled: on } });
   return (
-    <section className="card" aria-label="State">
+    <section className="card" aria-label={words.state}>
       <div className="row">
         <Pill kind={enabled ? 'on' : 'off'} />
         {operator && !enabled && (
           <Button loading={change.isPending} onClick={() => set(true)}>
-            Enable
+            {words.enable}
           </Button>
         )}
         {operator && enabled && (
           <Confirmed
             danger
-            label="Disable"
-            question="Disable this source?"
+            label={words.disable}
+            question={words.disableQuestion}
             busy={change.isPending}
             onConfirm={() => set(false)}
           >
-            <Text>Ingest then refuses its calls, and clients discard refused calls.</Text>
+            <Text>{words.disableHint}</Text>
           </Confirmed>
         )}
       </div>
-      {change.error && <Failure error={change.error} what="change it" />}
+      {change.error && <Failure error={change.error} what={words.changeTask} />}
     </section>
   );
 }
@@ -97,34 +95,34 @@ function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
   const [overlap, setOverlap] = useState('24h');
   const rotate = useChange('POST /sources/{id}/rotate-key');
   return (
-    <Section title="Write key">
+    <Section title={words.writeKey}>
       <Stack gap="sm">
         <Group gap="xs">
           <code className="break">{writeKey}</code>
-          <Copy text={writeKey ?? ''} label="Copy the write key" />
+          <Copy text={writeKey ?? ''} label={words.copyWriteKey} />
         </Group>
         {oldWriteKeys.map(({ key, until }) => (
           <Text key={key} size="sm">
-            <code className="break">{key}</code> is still valid until <When at={until} />
+            {words.oldKeyValid(<code className="break">{key}</code>, <When at={until} />)}
           </Text>
         ))}
         <Group align="flex-end">
           <TextInput
-            label="Overlap"
-            description="The old key stays valid for: 0s, 24h, 7d"
+            label={words.overlap}
+            description={words.overlapHint}
             value={overlap}
             onChange={(event) => setOverlap(event.target.value)}
           />
           <Confirmed
-            label="Rotate the key"
-            question="Rotate the write key?"
+            label={words.rotateKey}
+            question={words.rotateQuestion}
             busy={rotate.isPending}
             onConfirm={() => rotate.mutate({ id, ifMatch: etag, body: { overlap } })}
           >
-            <Text>The current key stays valid for {overlap}. Give the new key to your clients by then.</Text>
+            <Text>{words.rotateHint(overlap)}</Text>
           </Confirmed>
         </Group>
-        {rotate.error && <Failure error={rotate.error} what="rotate the key" />}
+        {rotate.error && <Failure error={rotate.error} what={words.rotateTask} />}
       </Stack>
     </Section>
   );
@@ -135,7 +133,7 @@ function Delete({ source: { id, name }, etag }: Props) {
   const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
   return (
     <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
-      <Text>Ingest then refuses its calls. Its destinations stay but are no longer connected to it.</Text>
+      <Text>{words.deletionHint}</Text>
     </Deletion>
   );
 }

@@ -6,6 +6,9 @@ import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
 import { Pager, useFilters } from '../ui/filters';
 import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.setup.sources;
 
 /** All sources, and a new one. */
 export function Sources() {
@@ -14,21 +17,21 @@ export function Sources() {
   const telling = useTelling();
   const read = useRead('GET /sources', { query: { ...filters.query(['after']), total: 'true' } });
   return (
-    <Page title="Sources">
+    <Page title={words.sources}>
       {admin && <NewSource />}
       {!read.data || read.error ? (
-        <Unread read={read} what="sources" />
+        <Unread read={read} what={words.list} />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No sources yet">
-          <Text>A source is where calls come from: a site, an app, a server.</Text>
+        <Empty title={words.noSources}>
+          <Text>{words.noSourcesHint}</Text>
         </Empty>
       ) : (
-        <Table label="Sources" head={['Name', 'State', 'Created']}>
+        <Table label={words.sources} head={[words.name, words.state, words.created]}>
           {read.data.data.data.map(({ id, name, enabled, createdAt }) => (
             <tr key={id}>
               <td>
                 <TextLink to={`/sources/${id}`}>{name}</TextLink>
-                {telling.has(id) && ' (from an audience or trait)'}
+                {telling.has(id) && words.fromAudience}
               </td>
               <td>
                 <Pill kind={enabled ? 'on' : 'off'} />
@@ -57,12 +60,12 @@ function NewSource() {
       }}
     >
       <Group align="flex-end">
-        <TextInput label="New source name" value={name} onChange={(event) => setName(event.target.value)} />
+        <TextInput label={words.newSourceName} value={name} onChange={(event) => setName(event.target.value)} />
         <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-          Create source
+          {words.createSource}
         </Button>
       </Group>
-      {make.error && <Failure error={make.error} what="create the source" />}
+      {make.error && <Failure error={make.error} what={words.createTask} />}
     </form>
   );
 }

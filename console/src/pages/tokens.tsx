@@ -6,6 +6,9 @@ import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
 import { Code } from '../ui/code';
 import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.administration.tokens;
 
 /** The tokens for the API and this console. */
 export function Tokens() {
@@ -13,17 +16,29 @@ export function Tokens() {
   const admin = useMay('GET /tokens');
   const read = useRead('GET /tokens', { query: { ...filters.query(['after']), total: 'true' } }, { enabled: admin });
   const remove = useChange('DELETE /tokens/{id}');
-  if (!admin) return <AdminsOnly title="Tokens" />;
+  if (!admin) return <AdminsOnly title={words.tokens} />;
   return (
-    <Page title="Tokens">
+    <Page title={words.tokens}>
       <NewToken />
-      {remove.error && <Failure error={remove.error} what="delete it" />}
+      {remove.error && <Failure error={remove.error} what={words.deleteTask} />}
       {!read.data || read.error ? (
-        <Unread read={read} what="tokens" />
+        <Unread read={read} what={words.list} />
       ) : read.data.data.data.length === 0 ? (
-        <Empty title="No tokens yet (besides the admin token)" />
+        <Empty title={words.noTokens} />
       ) : (
-        <Table label="Tokens" head={['Name', 'Role', 'Rights', 'Created', 'Last used', 'Expires', 'Changes', 'End']}>
+        <Table
+          label={words.tokens}
+          head={[
+            words.name,
+            words.role,
+            words.rights,
+            words.created,
+            words.lastUsed,
+            words.expires,
+            words.changes,
+            words.end,
+          ]}
+        >
           {read.data.data.data.map((token) => (
             <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
           ))}
@@ -43,22 +58,22 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
         {/* Another token at this position in the list needs its own choice. */}
         <RoleChoice key={version} token={{ id, name, role, version }} />
       </td>
-      <td>{rights === null ? 'all rights of the role' : rights.join(', ')}</td>
+      <td>{rights === null ? words.allRights : rights.join(', ')}</td>
       <td>
         <When at={createdAt} />
       </td>
       <td>
         <When at={lastUsedAt} />
       </td>
-      <td>{expiresAt === null ? 'never' : <When at={expiresAt} />}</td>
+      <td>{expiresAt === null ? words.never : <When at={expiresAt} />}</td>
       <td>
-        <TextLink to={`/audit?by=${id}`} aria-label={`see what ${name} has changed`}>
-          see
+        <TextLink to={`/audit?by=${id}`} aria-label={words.seeChanges(name)}>
+          {words.see}
         </TextLink>
       </td>
       <td>
-        <Confirmed danger label="Delete" question={`Delete ${name}?`} onConfirm={onDelete}>
-          <Text>It stops working, and its sessions end.</Text>
+        <Confirmed danger label={words.delete} question={words.deleteQuestion(name)} onConfirm={onDelete}>
+          <Text>{words.deleteHint}</Text>
         </Confirmed>
       </td>
     </tr>
@@ -79,7 +94,7 @@ function RoleChoice({
   return (
     <Stack gap="xs">
       <NativeSelect
-        aria-label={`Role of ${name}`}
+        aria-label={words.roleOf(name)}
         data={ROLES}
         value={chosen}
         onChange={(event) => setChosen(event.target.value as Role)}
@@ -91,22 +106,22 @@ function RoleChoice({
             loading={change.isPending}
             onClick={() => change.mutate({ id, ifMatch: `"${version}"`, body: { role: chosen } })}
           >
-            Change the role
+            {words.changeRole}
           </Button>
           <Button size="xs" variant="default" onClick={() => setChosen(role)}>
-            Cancel
+            {words.cancel}
           </Button>
         </Group>
       )}
-      {change.error && <Failure error={change.error} what="change the role" />}
+      {change.error && <Failure error={change.error} what={words.changeRoleTask} />}
     </Stack>
   );
 }
 
 const ROLES: { value: Role; label: string }[] = [
-  { value: 'read_only', label: 'read-only: view' },
-  { value: 'operator', label: 'operator: operations, no secrets' },
-  { value: 'admin', label: 'admin: everything' },
+  { value: 'read_only', label: words.readOnly },
+  { value: 'operator', label: words.operator },
+  { value: 'admin', label: words.admin },
 ];
 
 /** Sends the rights unchecked: the server names unknown ones. */
@@ -134,7 +149,7 @@ function NewToken() {
   return (
     <form
       className="card"
-      aria-label="New token"
+      aria-label={words.newToken}
       onSubmit={(event) => {
         event.preventDefault();
         make.mutate({ body: { name: name.trim(), role, ...limitsOf(expires, rights) } });
@@ -142,31 +157,31 @@ function NewToken() {
     >
       <Stack>
         <Group align="flex-end">
-          <TextInput label="Token name" value={name} onChange={(event) => setName(event.target.value)} />
+          <TextInput label={words.tokenName} value={name} onChange={(event) => setName(event.target.value)} />
           <NativeSelect
-            label="Role"
+            label={words.role}
             data={ROLES}
             value={role}
             onChange={(event) => setRole(event.target.value as Role)}
           />
           <TextInput
-            label="Expires"
-            description="At the end of this day, UTC"
+            label={words.expires}
+            description={words.expiresHint}
             type="date"
             value={expires}
             onChange={(event) => setExpires(event.target.value)}
           />
           <TextInput
-            label="Rights"
-            description="Such as events:read, deliveries:read. Leave empty for all rights of the role"
+            label={words.rights}
+            description={words.rightsHint}
             value={rights}
             onChange={(event) => setRights(event.target.value)}
           />
           <Button type="submit" loading={make.isPending} disabled={name.trim() === ''}>
-            Create token
+            {words.createToken}
           </Button>
         </Group>
-        {make.error && <Failure error={make.error} what="create the token" />}
+        {make.error && <Failure error={make.error} what={words.createTask} />}
         {made && <ShownOnce {...made} onDone={() => make.reset()} />}
       </Stack>
     </form>
@@ -175,10 +190,10 @@ function NewToken() {
 
 function ShownOnce({ name, token, onDone }: { name: string; token: string; onDone: () => void }) {
   return (
-    <Alert color="yellow" title={`The token of ${name}, shown only once`}>
-      <Code label="new token" text={token} />
+    <Alert color="yellow" title={words.shownOnce(name)}>
+      <Code label={words.newTokenCode} text={token} />
       <Button variant="default" onClick={onDone}>
-        Done, I copied it
+        {words.done}
       </Button>
     </Alert>
   );

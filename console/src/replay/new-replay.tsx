@@ -8,6 +8,9 @@ import { useChange, useNames, useRead } from '../lib/api';
 import { count, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
+import { text } from '../texts';
+
+const words = text.replay.newReplay;
 
 /** A replay begins with a count, so that the user sees how many deliveries it would send before it sends any. */
 export function NewReplay({ destination }: { destination: string }) {
@@ -25,14 +28,14 @@ export function NewReplay({ destination }: { destination: string }) {
   return (
     <form
       className="card"
-      aria-label="New replay"
+      aria-label={words.newReplay}
       onSubmit={(event) => {
         event.preventDefault();
         preview.mutate({ body: bodyOf(scope, true) });
       }}
     >
       <Stack>
-        <h2>Replay deliveries</h2>
+        <h2>{words.replayDeliveries}</h2>
         <ScopeFields scope={scope} onChange={change} />
         {problem !== undefined && <Text size="sm">{problem}.</Text>}
         <Button
@@ -42,9 +45,9 @@ export function NewReplay({ destination }: { destination: string }) {
           loading={preview.isPending}
           disabled={problem !== undefined}
         >
-          Preview
+          {words.preview}
         </Button>
-        {preview.error && <Failure error={preview.error} what="count the deliveries" />}
+        {preview.error && <Failure error={preview.error} what={words.countTask} />}
         {counted && (
           <Preview
             id={counted.id}
@@ -52,7 +55,7 @@ export function NewReplay({ destination }: { destination: string }) {
             onStart={() => start.mutate({ body: bodyOf(scope, false) })}
           />
         )}
-        {start.error && <Failure error={start.error} what="start the replay" />}
+        {start.error && <Failure error={start.error} what={words.startTask} />}
       </Stack>
     </form>
   );
@@ -67,17 +70,14 @@ function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: ()
     // The list below shows the replay too.
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
-  if (!replay || !isOver(replay)) return <Text role="status">Counting … {replay ? count(replay.matched) : ''}</Text>;
-  if (replay.status === 'failed') return <Alert color="red">{replay.error ?? 'Counting failed'}</Alert>;
+  if (!replay || !isOver(replay))
+    return <Text role="status">{words.counting(replay ? count(replay.matched) : '')}</Text>;
+  if (replay.status === 'failed') return <Alert color="red">{replay.error ?? words.countingFailed}</Alert>;
   return (
-    <Alert
-      color="blue"
-      role="status"
-      title={`${count(replay.matched)} ${replay.matched === 1 ? 'delivery' : 'deliveries'} would be sent`}
-    >
+    <Alert color="blue" role="status" title={words.wouldBeSent(replay.matched)}>
       {replay.matched > 0 && (
         <Button loading={busy} onClick={onStart}>
-          Replay {count(replay.matched)}
+          {words.replay(count(replay.matched))}
         </Button>
       )}
     </Alert>
@@ -97,8 +97,8 @@ interface FieldsProps {
 const REPLAYABLE = DELIVERY_STATUSES.filter((status) => !isUnderWay(status));
 
 const ORIGINS = [
-  { value: 'dead_letters', label: 'failed deliveries (dead letters)' },
-  { value: 'messages', label: 'all messages of the last 7 days, also from before the destination existed' },
+  { value: 'dead_letters', label: words.fromDeadLetters },
+  { value: 'messages', label: words.fromMessages },
 ];
 
 function ScopeFields(props: FieldsProps) {
@@ -108,7 +108,7 @@ function ScopeFields(props: FieldsProps) {
       <Choices {...props} />
       <Limits {...props} />
       <Checkbox
-        label="Include delivered"
+        label={words.includeDelivered}
         checked={scope.includeDelivered}
         onChange={(event) => onChange({ ...scope, includeDelivered: event.target.checked })}
       />
@@ -118,18 +118,18 @@ function ScopeFields(props: FieldsProps) {
 
 function Choices({ scope, onChange }: FieldsProps) {
   const names = useNames('destinations');
-  const data = [{ value: '', label: 'choose one' }, ...[...names].map(([value, label]) => ({ value, label }))];
-  const any = (options: readonly string[]) => [{ value: '', label: 'any' }, ...options];
+  const data = [{ value: '', label: words.chooseOne }, ...[...names].map(([value, label]) => ({ value, label }))];
+  const any = (options: readonly string[]) => [{ value: '', label: words.any }, ...options];
   const field = (key: 'destination' | 'origin' | 'status' | 'type') => ({
     value: scope[key],
     onChange: (event: ChangeEvent<HTMLSelectElement>) => onChange({ ...scope, [key]: event.target.value }),
   });
   return (
     <Group align="flex-end">
-      <NativeSelect label="Destination" data={data} {...field('destination')} />
-      <NativeSelect label="From" data={ORIGINS} {...field('origin')} />
-      <NativeSelect label="Status" data={any(REPLAYABLE)} {...field('status')} />
-      <NativeSelect label="Type" data={any(TYPES)} {...field('type')} />
+      <NativeSelect label={words.destination} data={data} {...field('destination')} />
+      <NativeSelect label={words.from} data={ORIGINS} {...field('origin')} />
+      <NativeSelect label={words.status} data={any(REPLAYABLE)} {...field('status')} />
+      <NativeSelect label={words.type} data={any(TYPES)} {...field('type')} />
     </Group>
   );
 }
@@ -141,9 +141,9 @@ function Limits({ scope, onChange }: FieldsProps) {
   });
   return (
     <Group align="flex-end">
-      <TextInput type="datetime-local" label="Accepted from" {...field('from')} />
-      <TextInput type="datetime-local" label="Accepted before" {...field('to')} />
-      <TextInput inputMode="decimal" label="Rate limit per second" {...field('maxPerSecond')} />
+      <TextInput type="datetime-local" label={words.acceptedFrom} {...field('from')} />
+      <TextInput type="datetime-local" label={words.acceptedBefore} {...field('to')} />
+      <TextInput inputMode="decimal" label={words.rateLimit} {...field('maxPerSecond')} />
     </Group>
   );
 }

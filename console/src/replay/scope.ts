@@ -1,5 +1,8 @@
 import { type Operations } from '../../../shared/api/operations';
 import { isoOfLocal } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.replay.scope;
 
 /** The scope of a replay while the user chooses it, and the request to send. Pure. */
 
@@ -23,11 +26,11 @@ export function scopeFor(destination: string): Scope {
 }
 
 export function scopeProblem(scope: Scope): string | undefined {
-  if (scope.destination === '') return 'Choose a destination';
+  if (scope.destination === '') return words.chooseDestination;
   const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
-  if (from !== undefined && to !== undefined && from >= to) return 'The start must be before the end';
+  if (from !== undefined && to !== undefined && from >= to) return words.startBeforeEnd;
   const rate = Number(scope.maxPerSecond);
-  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : 'Enter a rate up to 10,000';
+  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : words.rateProblem;
 }
 
 export function bodyOf(scope: Scope, preview: boolean): Body {

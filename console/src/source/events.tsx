@@ -4,6 +4,9 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { Failure, Pill, Section, Table, Unread, When } from '../ui/ui';
+import { text } from '../texts';
+
+const words = text.source.events;
 
 /** The track events of a source. The user can block each. */
 
@@ -16,11 +19,11 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
   const set = (names: string[]) => change.mutate({ id, ifMatch: etag, body: { blockedEvents: names } });
   const events = read.data?.data.data;
   return (
-    <Section title="Track events">
-      {!events && <Unread read={read} what="events" />}
-      {events?.length === 0 && <Text size="sm">No track events yet.</Text>}
+    <Section title={words.trackEvents}>
+      {!events && <Unread read={read} what={words.events} />}
+      {events?.length === 0 && <Text size="sm">{words.noEvents}</Text>}
       {events && events.length > 0 && (
-        <Table label="Track events" head={['Event', 'Seen', 'Last', 'State', 'Change']}>
+        <Table label={words.trackEvents} head={[words.event, words.seen, words.last, words.state, words.change]}>
           {events.map(({ name, count: seen, lastSeenAt, blocked }) => (
             <tr key={name}>
               <td className="break">{name}</td>
@@ -29,7 +32,7 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                 <When at={lastSeenAt} />
               </td>
               <td>
-                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? 'blocked' : 'delivered'}</Pill>
+                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? words.blocked : words.delivered}</Pill>
               </td>
               <td>
                 {operator && (
@@ -37,12 +40,12 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
                     size="compact-sm"
                     variant="default"
                     loading={change.isPending}
-                    aria-label={`${blocked ? 'Unblock' : 'Block'} ${name}`}
+                    aria-label={blocked ? words.unblockEvent(name) : words.blockEvent(name)}
                     onClick={() =>
                       set(blocked ? blockedEvents.filter((each) => each !== name) : [...blockedEvents, name])
                     }
                   >
-                    {blocked ? 'Unblock' : 'Block'}
+                    {blocked ? words.unblock : words.block}
                   </Button>
                 )}
               </td>
@@ -50,8 +53,8 @@ export function SourceEvents({ source: { id, blockedEvents }, etag }: { source: 
           ))}
         </Table>
       )}
-      <Text size="sm">A blocked event counts as received and appears in the debugger, but is not delivered.</Text>
-      {change.error && <Failure error={change.error} what="change it" />}
+      <Text size="sm">{words.blockedHint}</Text>
+      {change.error && <Failure error={change.error} what={words.changeTask} />}
     </Section>
   );
 }

@@ -1,4 +1,7 @@
 import { type Operations, type Source } from '../../../shared/api/operations';
+import { text } from '../texts';
+
+const words = text.source.limitsDraft;
 
 /** The limits of a source while somebody edits them. */
 export interface LimitsDraft {
@@ -20,7 +23,7 @@ export function limitsDraft({ limits, trust }: Source): LimitsDraft {
 /** Validates what control cannot: the page does not send a text in place of a number. */
 export function limitsProblems(draft: LimitsDraft): ReadonlyMap<string, string> {
   const wrong = (['maxPerSecond', 'maxBytesPerSecond'] as const).filter((field) => Number.isNaN(Number(draft[field])));
-  return new Map(wrong.map((field) => [`limits/${field}`, 'Must be a number']));
+  return new Map(wrong.map((field) => [`limits/${field}`, words.notANumber]));
 }
 
 /** Returns the fields that differ from the source at the start of the edit, so that changes by others stay. */

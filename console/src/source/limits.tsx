@@ -5,9 +5,11 @@ import { useChange, useRead } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
 import { sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
-import { counted } from '../lib/labels';
 import { Failure, Section } from '../ui/ui';
 import { type LimitsDraft, limitsBody, limitsDraft, limitsProblems, sameLimits } from './limits-draft';
+import { text } from '../texts';
+
+const words = text.source.limits;
 
 /** Sets how much a source may send, and whether its write key is public. */
 export function SourceLimits({ source, etag }: { source: Source; etag: string }) {
@@ -31,7 +33,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
     />
   );
   return (
-    <Section title="Limits and trust">
+    <Section title={words.limitsTrust}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -43,21 +45,17 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
       >
         <Stack gap="sm">
           <Group align="flex-end">
-            {field('maxPerSecond', 'Calls per second', 'Leave empty for the default. Calls above it get 429')}
-            {field(
-              'maxBytesPerSecond',
-              'Bytes per second',
-              'Counts bodies after decompression. Leave empty for the default',
-            )}
-            {field('burst', 'Burst', 'How much unused allowance a source may accumulate. Leave empty for 10s')}
+            {field('maxPerSecond', words.callsPerSecond, words.callsPerSecondHint)}
+            {field('maxBytesPerSecond', words.bytesPerSecond, words.bytesPerSecondHint)}
+            {field('burst', words.burst, words.burstHint)}
             <Trust trust={draft.trust} onChange={(trust) => setDraft({ ...draft, trust })} disabled={!operator} />
             {operator && (
               <Button type="submit" loading={change.isPending} disabled={Object.keys(body).length === 0}>
-                Save the limits
+                {words.saveLimits}
               </Button>
             )}
           </Group>
-          {change.error && <Failure error={change.error} what="save the limits" />}
+          {change.error && <Failure error={change.error} what={words.saveTask} />}
           <Limited source={source.id} />
         </Stack>
       </form>
@@ -75,11 +73,11 @@ interface TrustProps {
 function Trust({ trust, onChange, disabled }: TrustProps) {
   return (
     <NativeSelect
-      label="Write key"
-      description="Only servers know a secret key"
+      label={words.writeKey}
+      description={words.writeKeyHint}
       data={[
-        { value: 'server', label: 'server: secret' },
-        { value: 'browser', label: 'browser: public' },
+        { value: 'server', label: words.serverSecret },
+        { value: 'browser', label: words.browserPublic },
       ]}
       value={trust}
       onChange={(event) => onChange(event.target.value === 'browser' ? 'browser' : 'server')}
@@ -100,9 +98,7 @@ function Limited({ source }: { source: string }) {
   if (!read.data || read.error) return null;
   return (
     <Text size="sm" role="status">
-      {limited === 0
-        ? 'No request exceeded the limits in the last 24 hours.'
-        : `${counted(limited, 'request')} exceeded the limits in the last 24 hours and got 429.`}
+      {limited === 0 ? words.noneExceeded : words.exceeded(words.requests(limited))}
     </Text>
   );
 }

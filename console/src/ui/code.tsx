@@ -1,5 +1,8 @@
 import { ActionIcon, Button, CopyButton } from '@mantine/core';
 import { Icon } from './icons';
+import { text } from '../texts';
+
+const words = text.ui.code;
 
 /** Texts to copy. */
 
@@ -9,7 +12,7 @@ export function Code({ text, label }: { text: string; label: string }) {
       <pre tabIndex={0} role="region" aria-label={label}>
         {text}
       </pre>
-      <Copy text={text} label={`Copy ${label}`} />
+      <Copy text={text} label={words.copy(label)} />
     </div>
   );
 }
@@ -32,7 +35,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
     <CopyButton value={text}>
       {({ copied, copy }) => (
         <Button size="xs" variant="default" leftSection={<Icon name={copied ? 'check' : 'copy'} />} onClick={copy}>
-          {copied ? 'Copied' : label}
+          {copied ? words.copied : label}
         </Button>
       )}
     </CopyButton>

@@ -1,5 +1,8 @@
 import { type ReactNode } from 'react';
 import { Confirmed, Failure } from './ui';
+import { text } from '../texts';
+
+const words = text.ui.deletion;
 
 interface Props {
   /** name of the entry to delete */
@@ -15,10 +18,16 @@ interface Props {
 export function Deletion({ name, remove, onConfirm, children }: Props) {
   return (
     <div>
-      <Confirmed danger label="Delete" question={`Delete ${name}?`} busy={remove.isPending} onConfirm={onConfirm}>
+      <Confirmed
+        danger
+        label={words.delete}
+        question={words.question(name)}
+        busy={remove.isPending}
+        onConfirm={onConfirm}
+      >
         {children}
       </Confirmed>
-      {remove.error && <Failure error={remove.error} what="delete it" />}
+      {remove.error && <Failure error={remove.error} what={words.task} />}
     </div>
   );
 }

@@ -4,6 +4,9 @@ import { useNames } from '../lib/api';
 import { outcomeInWords } from '../lib/labels';
 import { JsonView } from './json-view';
 import { Pill, TextLink, When } from './ui';
+import { text } from '../texts';
+
+const words = text.ui.eventList;
 
 /** Calls of the sources: accepted, or rejected with the reason. Each expands to its content. */
 export function EventList({ events, empty }: { events: SourceEvent[]; empty: string }) {
@@ -22,11 +25,11 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
               </span>
               {event.message !== undefined && <span className="bad">{event.message}</span>}
             </summary>
-            <JsonView label="call" value={event.call} />
+            <JsonView label={words.call} value={event.call} />
             {event.destinations && (
               <Reached destinations={event.destinations} message={field(event.call, 'messageId')} />
             )}
-            {event.code !== undefined && <Text size="sm">Rejected: {event.code}</Text>}
+            {event.code !== undefined && <Text size="sm">{words.rejected(event.code)}</Text>}
           </details>
         </li>
       ))}
@@ -42,9 +45,9 @@ function Reached({
   destinations: NonNullable<SourceEvent['destinations']>;
   message: string;
 }) {
-  if (destinations.length === 0) return <Text size="sm">No destinations are connected to this source.</Text>;
+  if (destinations.length === 0) return <Text size="sm">{words.noDestinations}</Text>;
   return (
-    <ul className="reached" aria-label="Destinations">
+    <ul className="reached" aria-label={words.destinations}>
       {destinations.map(({ destination, name, outcome, reason }) => (
         <li key={destination}>
           <TextLink to={`/destinations/${destination}`}>{name}</TextLink>: {outcomeInWords(outcome)}
@@ -54,9 +57,9 @@ function Reached({
               {' '}
               <TextLink
                 to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
-                aria-label={`Show the delivery to ${name}`}
+                aria-label={words.showDeliveryTo(name)}
               >
-                Show the delivery
+                {words.showDelivery}
               </TextLink>
             </>
           )}
@@ -75,10 +78,10 @@ function field(call: unknown, name: string): string {
 
 export function titleOf(call: unknown): string {
   const detail = field(call, 'event') || field(call, 'name');
-  return [field(call, 'type') || 'no type', detail].filter((text) => text !== '').join(': ');
+  return [field(call, 'type') || words.noType, detail].filter((text) => text !== '').join(': ');
 }
 
 export function userOf(call: unknown): string {
   const user = field(call, 'userId') || field(call, 'anonymousId');
-  return user === '' ? '' : `by ${user},`;
+  return user === '' ? '' : words.by(user);
 }

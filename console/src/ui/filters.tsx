@@ -4,7 +4,10 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
 import { useNames } from '../lib/api';
-import { pageInWords } from '../lib/labels';
+import { pageInWords, stateInWords } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.ui.filters;
 
 type Total = NonNullable<Deliveries['total']>;
 
@@ -97,13 +100,13 @@ export function FilterBar({ filters, label, children }: { filters: Filters; labe
         aria-controls={fields}
         onClick={() => setOpen(!open)}
       >
-        {open ? 'Hide filters' : 'Filters'}
+        {open ? words.hideFilters : words.filters}
       </Button>
       <div id={fields} className={open ? 'filters' : 'filters folded'}>
         {children}
         {filters.any && (
           <Button className="beside-field" variant="default" onClick={filters.clear}>
-            Clear
+            {words.clear}
           </Button>
         )}
       </div>
@@ -121,7 +124,7 @@ export function SelectFilter({
   return (
     <NativeSelect
       label={label}
-      data={[{ value: '', label: 'all' }, ...options]}
+      data={[{ value: '', label: words.all }, ...options]}
       value={filters.get(name)}
       onChange={(e) => filters.set(name, e.target.value)}
     />
@@ -129,7 +132,7 @@ export function SelectFilter({
 }
 
 export function ChoiceFilter({ options, ...named }: Named & { options: readonly string[] }) {
-  return <SelectFilter {...named} options={options.map((value) => ({ value, label: value.replaceAll('_', ' ') }))} />;
+  return <SelectFilter {...named} options={options.map((value) => ({ value, label: stateInWords(value) }))} />;
 }
 
 export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'destinations' }) {
@@ -200,7 +203,7 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
   const isOnly = first && next === null;
   const nth = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
   const numbered = name === 'after';
-  const says = total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : `Page ${nth}`;
+  const says = total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : words.page(nth);
   if (isOnly && says === '') return null;
   return (
     <Group>
@@ -210,7 +213,7 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
           disabled={first}
           onClick={() => filters.go({ [name]: '', ...(numbered && { page: '' }) })}
         >
-          First page
+          {words.firstPage}
         </Button>
       )}
       {numbered && <Text size="sm">{says}</Text>}
@@ -220,7 +223,7 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
           disabled={next === null}
           onClick={() => filters.go({ [name]: next ?? '', ...(numbered && { page: String(nth + 1) }) })}
         >
-          Next page
+          {words.nextPage}
         </Button>
       )}
     </Group>

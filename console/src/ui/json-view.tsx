@@ -1,5 +1,8 @@
 import { type ReactNode } from 'react';
 import { Copy, json } from './code';
+import { text } from '../texts';
+
+const words = text.ui.jsonView;
 
 /** JSON in colours, whose objects and lists fold. */
 
@@ -14,7 +17,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
       <div className="json" tabIndex={0} role="region" aria-label={label}>
         <Value of={value} depth={0} end="" />
       </div>
-      <Copy text={json(value)} label={`Copy ${label}`} />
+      <Copy text={json(value)} label={words.copy(label)} />
     </div>
   );
 }
@@ -58,7 +61,7 @@ function Folding({ of, depth, end, children }: { of: object; depth: number; end:
       </div>
     );
   }
-  const size = `${entries.length} ${isList ? 'item' : 'field'}${entries.length === 1 ? '' : 's'}`;
+  const size = isList ? words.items(entries.length) : words.fields(entries.length);
   return (
     <details open={depth < OPEN_DEPTH && entries.length <= LONG}>
       <summary>

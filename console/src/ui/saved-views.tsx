@@ -3,6 +3,9 @@ import { useState } from 'react';
 import { readViews, removeView, saveView } from '../lib/views';
 import { type Filters } from './filters';
 import { useToast } from './toast';
+import { text } from '../texts';
+
+const words = text.ui.savedViews;
 
 /** Saves the filters of a list under a name, and brings them back. This browser keeps them. */
 export function SavedViews({ list, filters }: { list: string; filters: Filters }) {
@@ -16,26 +19,26 @@ export function SavedViews({ list, filters }: { list: string; filters: Filters }
     if (name === '') return;
     setViews(saveView(list, { name, filters: filters.text }, storage()));
     setNaming(undefined);
-    toast('View saved in this browser');
+    toast(words.saved);
   };
   return (
     <Group align="flex-end" gap="xs" className="views">
       {views.length > 0 && (
         <NativeSelect
-          label="Saved views"
-          data={[{ value: '', label: shown ? 'all' : 'choose one' }, ...views.map(({ name }) => name)]}
+          label={words.savedViews}
+          data={[{ value: '', label: shown ? words.all : words.chooseOne }, ...views.map(({ name }) => name)]}
           value={shown?.name ?? ''}
           onChange={(event) => filters.replace(views.find(({ name }) => name === event.target.value)?.filters ?? '')}
         />
       )}
       {shown && (
         <Button variant="default" onClick={() => setViews(removeView(list, shown.name, storage()))}>
-          Forget this view
+          {words.forgetView}
         </Button>
       )}
       {!shown && filters.text !== '' && naming === undefined && (
         <Button variant="default" onClick={() => setNaming('')}>
-          Save this view
+          {words.saveView}
         </Button>
       )}
       {naming !== undefined && (
@@ -47,17 +50,17 @@ export function SavedViews({ list, filters }: { list: string; filters: Filters }
           }}
         >
           <TextInput
-            aria-label="Name of the view"
-            placeholder="Name of the view"
+            aria-label={words.nameView}
+            placeholder={words.nameView}
             value={naming}
             onChange={(event) => setNaming(event.target.value)}
             autoFocus
           />
           <Button type="submit" disabled={naming.trim() === ''}>
-            Save
+            {words.save}
           </Button>
           <Button variant="default" onClick={() => setNaming(undefined)}>
-            Cancel
+            {words.cancel}
           </Button>
         </form>
       )}

@@ -5,11 +5,14 @@ import { useRead } from '../lib/api';
 import { ingestAddress, snippetsFor } from '../lib/snippets';
 import { Code } from './code';
 import { Unread } from './ui';
+import { text } from '../texts';
+
+const words = text.ui.snippets;
 
 /** Code to copy, with the write key in it. */
 export function Snippets({ writeKey }: { writeKey: string }) {
   const read = useRead('GET /about', {});
-  if (!read.data) return <Unread read={read} what="the address of ingest" />;
+  if (!read.data) return <Unread read={read} what={words.theAddress} />;
   return <Ready writeKey={writeKey} ingest={read.data.data.ingest} />;
 }
 
@@ -22,25 +25,23 @@ function Ready({ writeKey, ingest }: { writeKey: string; ingest: About['ingest']
     <Stack gap="sm">
       {ingest.url === null ? (
         <TextInput
-          label="Ingest URL"
-          description="Where your clients send events. WAYPOST_INGEST_URL sets it for everyone"
+          label={words.ingestUrl}
+          description={words.ingestUrlHint}
           value={address}
           onChange={(event) => setAddress(event.target.value)}
         />
       ) : (
-        <Text size="sm">
-          Clients send to <code>{address}</code>
-        </Text>
+        <Text size="sm">{words.clientsSend(<code>{address}</code>)}</Text>
       )}
       <div className="table-scroll">
         <SegmentedControl
-          aria-label="Client"
+          aria-label={words.client}
           data={snippets.map((snippet) => snippet.name)}
           value={name}
           onChange={setName}
         />
       </div>
-      {chosen && <Code label={`code for ${chosen.name}`} text={chosen.code} />}
+      {chosen && <Code label={words.codeFor(chosen.name)} text={chosen.code} />}
     </Stack>
   );
 }

@@ -1,11 +1,14 @@
-import { count, counted } from '../lib/labels';
+import { count } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.ui.sparkline;
 
 /** Deliveries and failed attempts of each step as small bars, for a row of a table. */
 export function Sparkline({ delivered, failed }: { delivered: readonly number[]; failed: readonly number[] }) {
   const steps = delivered.map((n, i) => ({ delivered: n, failed: failed[i] ?? 0 }));
   const most = Math.max(1, ...steps.map((step) => step.delivered + step.failed));
   const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);
-  const says = `${count(sum(delivered))} delivered, ${counted(sum(failed), 'attempt')} failed`;
+  const says = words.deliveredFailed(count(sum(delivered)), words.attempts(sum(failed)));
   const height = (n: number) => (n / most) * HEIGHT;
   return (
     <svg

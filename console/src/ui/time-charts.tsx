@@ -4,10 +4,13 @@ import { useNavigate } from 'react-router';
 import { type Calls, type Overview } from '../../../shared/api/operations';
 import { everyStep, latencyTicks, listOf, type Range, type Step, stepLabel } from '../lib/series';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
-import { count, counted, latency } from '../lib/labels';
+import { count, latency } from '../lib/labels';
 import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from './charts';
 import { Table, TextLink, Unread } from './ui';
 import { useZoom } from './zoom';
+import { text } from '../texts';
+
+const words = text.ui.timeCharts;
 
 /** Counts of deliveries over time, of all destinations or of one. */
 type Counted = Pick<Overview, 'since' | 'stepSeconds' | 'series'>;
@@ -29,7 +32,7 @@ export function Charts({ overview, calls, ...shown }: Props) {
       {calls.data && !calls.error ? (
         <CallsChart calls={calls.data.data} {...shown} />
       ) : (
-        <Unread read={calls} what="calls" />
+        <Unread read={calls} what={words.calls} />
       )}
       <DeliveriesChart counted={overview} {...shown} />
       <LatencyChart counted={overview} whole={overview.totals.latencyMs} {...shown} />
@@ -87,23 +90,23 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   const navigate = useNavigate();
   const steps = everyStep(calls, calls.series, endMs);
   const values = steps.map(({ found }) => ({
-    Accepted: found?.accepted ?? 0,
-    Rejected: found?.rejected ?? null,
-    'Over the limit': found?.limited ?? null,
+    [words.accepted]: found?.accepted ?? 0,
+    [words.rejected]: found?.rejected ?? null,
+    [words.overLimit]: found?.limited ?? null,
   }));
   const shown = steps.flatMap(({ found }) => found ?? []);
   const accepted = sum(shown, (step) => step.accepted);
   const rejected = sum(shown, (step) => step.rejected ?? 0);
   const limited = sum(shown, (step) => step.limited ?? 0);
-  const over = limited === 0 ? '' : `; ${counted(limited, 'request')} over the limit of a source`;
-  const says = `${count(accepted)} accepted, ${count(rejected)} rejected${over}`;
+  const over = limited === 0 ? '' : words.overLimits(words.requests(limited));
+  const says = words.callsSummary(count(accepted), count(rejected), over);
   const series = [
-    { name: 'Accepted', color: 'blue.7' },
-    { name: 'Rejected', color: 'red.7' },
-    { name: 'Over the limit', color: 'yellow.7' },
+    { name: words.accepted, color: 'blue.7' },
+    { name: words.rejected, color: 'red.7' },
+    { name: words.overLimit, color: 'yellow.7' },
   ];
   return (
-    <Figure title="Incoming events" says={says}>
+    <Figure title={words.incomingEvents} says={says}>
       <Bars
         {...{ steps, values, series, onZoom }}
         stepSeconds={calls.stepSeconds}
@@ -118,14 +121,14 @@ export function DeliveriesChart({ counted: by, endMs, only, onZoom }: { counted:
   const navigate = useNavigate();
   const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
-    Delivered: found?.delivered ?? 0,
-    Dead: found?.dead ?? 0,
-    'Failed attempts': found?.failedAttempts ?? 0,
+    [words.delivered]: found?.delivered ?? 0,
+    [words.dead]: found?.dead ?? 0,
+    [words.failedAttempts]: found?.failedAttempts ?? 0,
   }));
   const series = [
-    { name: 'Delivered', color: 'teal.7' },
-    { name: 'Dead', color: 'red.7' },
-    { name: 'Failed attempts', color: 'yellow.7', stackId: 'attempts' },
+    { name: words.delivered, color: 'teal.7' },
+    { name: words.dead, color: 'red.7' },
+    { name: words.failedAttempts, color: 'yellow.7', stackId: 'attempts' },
   ];
   const shown = steps.flatMap(({ found }) => found ?? []);
   const [delivered, dead, failed] = [
@@ -133,9 +136,9 @@ export function DeliveriesChart({ counted: by, endMs, only, onZoom }: { counted:
     sum(shown, (step) => step.dead),
     sum(shown, (step) => step.failedAttempts),
   ];
-  const says = `${count(delivered)} delivered, ${count(dead)} dead; ${counted(failed, 'attempt')} failed`;
+  const says = words.deliveriesSummary(count(delivered), count(dead), words.attempts(failed));
   return (
-    <Figure title="Deliveries" says={says}>
+    <Figure title={words.deliveries} says={says}>
       <Bars
         {...{ steps, values, series, onZoom }}
         stepSeconds={by.stepSeconds}
@@ -147,7 +150,10 @@ export function DeliveriesChart({ counted: by, endMs, only, onZoom }: { counted:
 }
 
 /** The status whose deliveries a series counts. */
-const STATUS: Readonly<Record<string, DeliveryStatus>> = { Delivered: 'delivered', Dead: 'dead' };
+const STATUS: Readonly<Record<string, DeliveryStatus>> = {
+  [words.delivered]: 'delivered',
+  [words.dead]: 'dead',
+};
 
 interface StepTableProps {
   steps: readonly Step<Counted['series'][number]>[];
@@ -162,8 +168,8 @@ function StepTable({ steps, stepSeconds, only }: StepTableProps) {
   const rows = steps.flatMap(({ at, until, found }) => (found ? [{ range: { since: at, until }, ...found }] : []));
   return (
     <details>
-      <summary>As a table</summary>
-      <Table label="Deliveries over time" head={['Time', 'Delivered', 'Dead', 'Failed attempts']}>
+      <summary>{words.asTable}</summary>
+      <Table label={words.deliveriesOverTime} head={[words.time, words.delivered, words.dead, words.failedAttempts]}>
         {rows.map(({ at, range, delivered, dead, failedAttempts }) => (
           <tr key={at}>
             <td>
@@ -192,14 +198,14 @@ export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
     p50: found?.latencyMs.p50 ?? null,
     p95: found?.latencyMs.p95 ?? null,
   }));
-  const says = whole.p50 === null ? 'No data yet' : `p50 ${latency(whole.p50)}, p95 ${latency(whole.p95)}`;
+  const says = whole.p50 === null ? words.noDataYet : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
     { name: 'p50', color: 'blue.6' },
     { name: 'p95', color: 'grape.6' },
   ];
   const ticks = latencyTicks(Math.max(0, ...points.map(({ p95 }) => p95 ?? 0)));
   return (
-    <Figure title="From acceptance to delivery" says={says}>
+    <Figure title={words.latency} says={says}>
       <LineChart
         {...LOOK}
         data={points}

@@ -1,4 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
+import { text } from '../texts';
+
+const words = text.ui.toast;
 
 /** Short messages in a corner that disappear: "Saved". Screen readers announce them. */
 
@@ -26,7 +29,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   return (
     <Context value={value}>
       {children}
-      <div className="toasts" role="status" aria-label="Messages">
+      <div className="toasts" role="status" aria-label={words.messages}>
         {shown.map(({ id, text }) => (
           <div key={id} className="toast">
             {text}

@@ -2,7 +2,10 @@ import { Alert, Button, Group, Modal, Skeleton, Stack, Text, Title, VisuallyHidd
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
-import { absolute, relative } from '../lib/labels';
+import { absolute, relative, stateInWords } from '../lib/labels';
+import { text } from '../texts';
+
+const words = text.ui.ui;
 
 /** The building blocks of all pages. */
 
@@ -42,14 +45,14 @@ export function Section({ title, children }: { title: string; children: ReactNod
 /** Shows that a read is in progress, or why it failed. */
 export function Unread({ read, what }: { read: ReadState; what: string }) {
   if (read.error)
-    return <Failure error={read.error} what={`load ${what}`} missing={what} retry={() => void read.refetch()} />;
+    return <Failure error={read.error} what={words.load(what)} missing={what} retry={() => void read.refetch()} />;
   return <Waiting for={what} />;
 }
 
 export function Waiting({ for: what }: { for: string }) {
   return (
     <div role="status" className="skeletons">
-      <VisuallyHidden>Loading {what} …</VisuallyHidden>
+      <VisuallyHidden>{words.loading(what)}</VisuallyHidden>
       <Skeleton height={18} width="40%" />
       <Skeleton height={18} />
       <Skeleton height={18} width="75%" />
@@ -67,19 +70,19 @@ interface FailureProps {
 }
 
 export function Failure({ error, what, missing, retry }: FailureProps) {
-  const title = missing !== undefined && isMissing(error) ? `Not found: ${missing}` : `Could not ${what}`;
+  const title = missing !== undefined && isMissing(error) ? words.notFound(missing) : words.couldNot(what);
   return (
     <Alert color="red" title={title} role="alert">
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{sayProblem(error)}</Text>
         {[...fieldProblems(error)].map(([field, problem]) => (
           <Text key={field} size="sm">
-            {/^\d+$/.test(field) ? `Line ${Number(field) + 1}` : field}: {problem}
+            {/^\d+$/.test(field) ? words.line(Number(field) + 1) : field}: {problem}
           </Text>
         ))}
         {retry && (
           <Button size="xs" variant="default" onClick={retry}>
-            Try again
+            {words.tryAgain}
           </Button>
         )}
       </Stack>
@@ -100,7 +103,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 export function AdminsOnly({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Page title={title}>
-      <Empty title="This requires the role admin">{children}</Empty>
+      <Empty title={words.adminsOnly}>{children}</Empty>
     </Page>
   );
 }
@@ -136,7 +139,7 @@ export function Table({ label, head, select, children }: TableProps) {
 
 /** A state as a coloured word: never a colour alone. */
 export function Pill({ kind, children }: { kind: string; children?: ReactNode }) {
-  return <span className={`pill pill-${kind}`}>{children ?? kind.replaceAll('_', ' ')}</span>;
+  return <span className={`pill pill-${kind}`}>{children ?? stateInWords(kind)}</span>;
 }
 
 /** A relative time; `exact` shows the exact time beside it, in the time zone of the browser. */
@@ -205,13 +208,13 @@ export function Confirmed(props: {
         onClose={() => setOpen(false)}
         title={props.question}
         lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': words.close }}
       >
         <Stack>
           {props.children}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setOpen(false)}>
-              {props.dismiss ?? 'Cancel'}
+              {props.dismiss ?? words.cancel}
             </Button>
             <Button
               {...color}

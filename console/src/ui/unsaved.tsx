@@ -1,6 +1,9 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useId, useMemo, useRef } from 'react';
 import { useBlocker } from 'react-router';
+import { text } from '../texts';
+
+const words = text.ui.unsaved;
 
 /** Asks before a navigation discards the edits of a form. A change of the filters in the address discards none. */
 
@@ -47,18 +50,18 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
       <Modal
         opened={blocker.state === 'blocked'}
         onClose={() => blocker.reset?.()}
-        title="Leave without saving?"
+        title={words.question}
         lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': words.close }}
       >
         <Stack>
-          <Text>Your changes on this page are not saved.</Text>
+          <Text>{words.hint}</Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={() => blocker.reset?.()}>
-              Stay
+              {words.stay}
             </Button>
             <Button color="red" onClick={() => blocker.proceed?.()}>
-              Leave
+              {words.leave}
             </Button>
           </Group>
         </Stack>

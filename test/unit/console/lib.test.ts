@@ -9,7 +9,6 @@ import { everyStep, latencyTicks, listOf, sinceOf, stepLabel } from '../../../co
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
 import {
   absolute,
-  counted,
   isoOfLocal,
   latency,
   localOfIso,
@@ -61,10 +60,6 @@ describe('times', () => {
 });
 
 describe('labels', () => {
-  it('have a singular and a plural', () => {
-    expect([counted(1, 'dead letter'), counted(1_200, 'dead letter')]).toEqual(['1 dead letter', '1,200 dead letters']);
-  });
-
   it('exist for reasons, and an unknown reason is shown by its name', () => {
     expect(reasonInWords('window_closed')).toContain('window');
     expect(reasonInWords('some_news')).toBe('some news');

@@ -1,0 +1,33 @@
+import { count } from './counts';
+
+/** Texts of the form for a replay. */
+export const replay = {
+  newReplay: {
+    newReplay: 'New replay',
+    replayDeliveries: 'Replay deliveries',
+    preview: 'Preview',
+    countTask: 'count the deliveries',
+    startTask: 'start the replay',
+    counting: (matched: string) => `Counting … ${matched}`,
+    countingFailed: 'Counting failed',
+    wouldBeSent: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'} would be sent`,
+    replay: (matched: string) => `Replay ${matched}`,
+    fromDeadLetters: 'failed deliveries (dead letters)',
+    fromMessages: 'all messages of the last 7 days, also from before the destination existed',
+    includeDelivered: 'Include delivered',
+    chooseOne: 'choose one',
+    any: 'any',
+    destination: 'Destination',
+    from: 'From',
+    status: 'Status',
+    type: 'Type',
+    acceptedFrom: 'Accepted from',
+    acceptedBefore: 'Accepted before',
+    rateLimit: 'Rate limit per second',
+  },
+  scope: {
+    chooseDestination: 'Choose a destination',
+    startBeforeEnd: 'The start must be before the end',
+    rateProblem: 'Enter a rate up to 10,000',
+  },
+};

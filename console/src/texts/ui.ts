@@ -1,0 +1,108 @@
+import { type ReactNode } from 'react';
+import { counted } from './counts';
+import { nodes } from './nodes';
+
+/** Texts of the building blocks of all pages. */
+export const ui = {
+  code: {
+    copy: (label: string) => `Copy ${label}`,
+    copied: 'Copied',
+  },
+  deletion: {
+    delete: 'Delete',
+    question: (name: string) => `Delete ${name}?`,
+    task: 'delete it',
+  },
+  eventList: {
+    by: (user: string) => `by ${user},`,
+    call: 'call',
+    rejected: (code: string) => `Rejected: ${code}`,
+    noDestinations: 'No destinations are connected to this source.',
+    destinations: 'Destinations',
+    showDeliveryTo: (name: string) => `Show the delivery to ${name}`,
+    showDelivery: 'Show the delivery',
+    noType: 'no type',
+  },
+  filters: {
+    hideFilters: 'Hide filters',
+    filters: 'Filters',
+    clear: 'Clear',
+    all: 'all',
+    page: (nth: number) => `Page ${nth}`,
+    firstPage: 'First page',
+    nextPage: 'Next page',
+  },
+  jsonView: {
+    items: (n: number) => `${n} ${n === 1 ? 'item' : 'items'}`,
+    fields: (n: number) => `${n} ${n === 1 ? 'field' : 'fields'}`,
+    copy: (label: string) => `Copy ${label}`,
+  },
+  savedViews: {
+    saved: 'View saved in this browser',
+    savedViews: 'Saved views',
+    all: 'all',
+    chooseOne: 'choose one',
+    forgetView: 'Forget this view',
+    saveView: 'Save this view',
+    nameView: 'Name of the view',
+    save: 'Save',
+    cancel: 'Cancel',
+  },
+  snippets: {
+    theAddress: 'the address of ingest',
+    ingestUrl: 'Ingest URL',
+    ingestUrlHint: 'Where your clients send events. WAYPOST_INGEST_URL sets it for everyone',
+    clientsSend: (code: ReactNode) => nodes`Clients send to ${code}`,
+    client: 'Client',
+    codeFor: (name: string) => `code for ${name}`,
+  },
+  sparkline: {
+    attempts: (n: number) => counted(n, 'attempt'),
+    deliveredFailed: (delivered: string, failed: string) => `${delivered} delivered, ${failed} failed`,
+  },
+  timeCharts: {
+    calls: 'calls',
+    requests: (n: number) => counted(n, 'request'),
+    overLimits: (limited: string) => `; ${limited} over the limit of a source`,
+    callsSummary: (accepted: string, rejected: string, over: string) =>
+      `${accepted} accepted, ${rejected} rejected${over}`,
+    accepted: 'Accepted',
+    rejected: 'Rejected',
+    overLimit: 'Over the limit',
+    incomingEvents: 'Incoming events',
+    delivered: 'Delivered',
+    dead: 'Dead',
+    failedAttempts: 'Failed attempts',
+    attempts: (n: number) => counted(n, 'attempt'),
+    deliveriesSummary: (delivered: string, dead: string, failed: string) =>
+      `${delivered} delivered, ${dead} dead; ${failed} failed`,
+    deliveries: 'Deliveries',
+    asTable: 'As a table',
+    deliveriesOverTime: 'Deliveries over time',
+    time: 'Time',
+    noDataYet: 'No data yet',
+    latencySummary: (p50: string, p95: string) => `p50 ${p50}, p95 ${p95}`,
+    latency: 'From acceptance to delivery',
+  },
+  toast: {
+    messages: 'Messages',
+  },
+  ui: {
+    load: (what: string) => `load ${what}`,
+    loading: (what: string) => `Loading ${what} …`,
+    notFound: (missing: string) => `Not found: ${missing}`,
+    couldNot: (what: string) => `Could not ${what}`,
+    line: (n: number) => `Line ${n}`,
+    tryAgain: 'Try again',
+    adminsOnly: 'This requires the role admin',
+    close: 'Close',
+    cancel: 'Cancel',
+  },
+  unsaved: {
+    question: 'Leave without saving?',
+    close: 'Close',
+    hint: 'Your changes on this page are not saved.',
+    stay: 'Stay',
+    leave: 'Leave',
+  },
+};
