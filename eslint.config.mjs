@@ -1,6 +1,35 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+/** The attributes and fields of the console that people read. */
+const READ =
+  '/^(label|title|placeholder|aria-label|alt|description|legend|heading|hint|error|children|text|says|head|what|for|question|past|dismiss|submit|empty|all|then|yes|no)$/';
+const LETTER = '/[A-Za-z]/';
+/** A literal, or the parts of one with values. */
+const LITERAL = `:matches(Literal[value=${LETTER}], TemplateLiteral:has(> TemplateElement[value.raw=${LETTER}]))`;
+/** The values that an expression may have: itself, the branches of a condition, and the right side of && and ??. */
+const valuesIn = (container) => [
+  `${container} > ${LITERAL}`,
+  `${container} > ConditionalExpression > ${LITERAL}:not(.test)`,
+  `${container} > ConditionalExpression > ConditionalExpression > ${LITERAL}:not(.test)`,
+  `${container} > LogicalExpression > ${LITERAL}.right`,
+];
+const ATTRIBUTE = `JSXAttribute[name.name=${READ}]`;
+const CHILD = ':matches(JSXElement, JSXFragment) > JSXExpressionContainer';
+const LITERAL_TEXTS = [
+  `JSXText[value=${LETTER}]`,
+  `${ATTRIBUTE} > ${LITERAL}`,
+  ...valuesIn(`${ATTRIBUTE} > JSXExpressionContainer`),
+  ...valuesIn(CHILD),
+  `${ATTRIBUTE} > JSXExpressionContainer > ArrayExpression > ${LITERAL}`,
+  ...valuesIn(`Property[key.name=${READ}]`),
+  `CallExpression[callee.name='toast'] > ${LITERAL}`,
+  `Property[key.value='aria-label'] > Literal.value`,
+  // A sentence, or a word that opens one, wherever it stands.
+  ':not(NewExpression, BinaryExpression) > Literal[value=/^[A-Z][a-z]+( |,|$)/]',
+  'TemplateElement[value.raw=/^[A-Z][a-z]+:? |[a-z]{2,}:? [a-z]{2,}|^ [a-z]+/]:not(JSXAttribute[name.name="className"] TemplateElement)',
+];
+
 export default tseslint.config(
   {
     ignores: ['**/dist/**', '**/node_modules/**', 'deploy/kafka/target/**', 'coverage/**', '.waypost/**'],
@@ -26,6 +55,18 @@ export default tseslint.config(
       'max-params': ['error', 4],
       'no-console': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+  {
+    // Texts of the console live in its catalogue, so that they can be translated.
+    files: ['console/src/**/*.{ts,tsx}'],
+    // The last two write code.
+    ignores: ['console/src/texts/**', 'console/src/lib/snippets.ts', 'console/src/audience/rows-to-cel.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...LITERAL_TEXTS.map((selector) => ({ selector, message: 'Texts belong into console/src/texts.' })),
+      ],
     },
   },
   {
