@@ -1,5 +1,5 @@
 import { Button, Fieldset, Select, Stack, Text, TextInput } from '@mantine/core';
-import { addressWarning } from '../../../shared/model/address-warning';
+import { privateAddress } from '../../../shared/model/address-warning';
 import { type AlertFormat } from '../../../shared/model/config';
 import { AuthSection } from './auth-section';
 import { HeadersField } from './headers-field';
@@ -135,7 +135,7 @@ interface UrlProps {
 
 function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlProps) {
   const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
-  const warning = problem === undefined && !disabled ? addressWarning(url) : undefined;
+  const warned = problem === undefined && !disabled ? privateAddress(url) : undefined;
   const hint = url !== '' && problem === undefined ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
@@ -151,7 +151,9 @@ function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlPro
         error={url === '' ? undefined : problem}
         required
       />
-      <div aria-live="polite">{warning !== undefined && <Text className="warning">{warning}</Text>}</div>
+      <div aria-live="polite">
+        {warned && <Text className="warning">{words.privateAddress(warned.host, warned.why)}</Text>}
+      </div>
     </>
   );
 }

@@ -1,4 +1,7 @@
 import { type About } from '../../../shared/api/operations';
+import { text } from '../texts';
+
+const words = text.lib.snippets;
 
 /** Ready-made code for common clients, with the write key of a source. Pure. */
 
@@ -20,7 +23,7 @@ export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
       ].join('\n'),
     },
     {
-      name: 'Browser',
+      name: words.browser,
       code: [
         `import { AnalyticsBrowser } from '@segment/analytics-next';`,
         '',

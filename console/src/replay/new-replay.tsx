@@ -5,7 +5,7 @@ import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES, isUnderWay } from '../../../shared/model/reasons';
 import { useChange, useNames, useRead } from '../lib/api';
-import { count, TYPES } from '../lib/labels';
+import { codeInWords, count, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
 import { text } from '../texts';
@@ -119,7 +119,10 @@ function ScopeFields(props: FieldsProps) {
 function Choices({ scope, onChange }: FieldsProps) {
   const names = useNames('destinations');
   const data = [{ value: '', label: words.chooseOne }, ...[...names].map(([value, label]) => ({ value, label }))];
-  const any = (options: readonly string[]) => [{ value: '', label: words.any }, ...options];
+  const any = (options: readonly string[]) => [
+    { value: '', label: words.any },
+    ...options.map((value) => ({ value, label: codeInWords(value) })),
+  ];
   const field = (key: 'destination' | 'origin' | 'status' | 'type') => ({
     value: scope[key],
     onChange: (event: ChangeEvent<HTMLSelectElement>) => onChange({ ...scope, [key]: event.target.value }),

@@ -1,4 +1,4 @@
-import { count, counted } from './counts';
+import { counted } from './counts';
 
 /** Texts of the editor of conditions, and labels of its parts. */
 export const condition = {

@@ -141,6 +141,9 @@ export const lib = {
     atLeast: (all: string) => `at least ${all}`,
     noAttempts: 'no attempts',
   },
+  snippets: {
+    browser: 'Browser',
+  },
   problems: {
     unreachable: 'Waypost is unreachable. Is the control service running?',
   },

@@ -6,25 +6,26 @@ import { createElement, Fragment, isValidElement, type ReactNode } from 'react';
  */
 
 const PLAIN = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-const ACCENTED = [...'áƀćďéƒǧĥíĵķĺɱńóƥɋřšťúṽŵẋýžÁƁĆĎÉƑǦĤÍĴĶĹṀŃÓƤɊŘŠŤÚṼŴẊÝŽ'];
+const ACCENTED = 'áƀćďéƒǧĥíĵķĺɱńóƥɋřšťúṽŵẋýžÁƁĆĎÉƑǦĤÍĴĶĹṀŃÓƤɊŘŠŤÚṼŴẊÝŽ';
 
 /** Names, code, addresses and durations: a translator would keep them, too. */
 const KEPT = /[\d_=@/\\{}<>()[\]"#*]|\w[.:]\w|[a-z][A-Z]|^[A-Z]{2,}|[A-Z]-[A-Z]/;
 
 /** Returns the text of the catalogue in the pseudo-locale: ⟦Šéńď á ťéšť ~~~⟧. An empty text stays empty. */
-export function pseudoText(text: string): string {
+function pseudoText(text: string): string {
   return text === '' ? '' : `⟦${accented(text)}${padding(text)}⟧`;
 }
 
 function accented(text: string): string {
   return text.replace(/\S+/g, (word) =>
-    KEPT.test(word) ? word : word.replace(/[a-z]/gi, (letter) => ACCENTED[PLAIN.indexOf(letter)] ?? letter),
+    KEPT.test(word) ? word : word.replace(/[a-z]/gi, (letter) => ACCENTED.charAt(PLAIN.indexOf(letter))),
   );
 }
 
-/** Most languages need more room than English. */
+/** Most languages need more room than English, in words of a usual length. */
 function padding(text: string): string {
-  return ` ${'~'.repeat(Math.ceil(text.length * 0.3))}`;
+  const more = '~'.repeat(Math.ceil(text.length * 0.3));
+  return ` ${more.replace(/~{8}(?=~)/g, '~~~~~~~~ ')}`;
 }
 
 /** Returns the catalogue in the pseudo-locale. The values of a text stay as they are. */
