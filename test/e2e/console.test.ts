@@ -9,6 +9,7 @@ import { testWith } from '../support/external-tools';
 import { administration } from './console-administration';
 import { audiences } from './console-audiences';
 import { endpoints, openSection } from './console-endpoints';
+import { chooseMarkedTexts, unmarkedTexts } from './console-texts';
 
 /** The console in a real browser, on the whole system: the visible pages, and secrets that no page may contain. */
 
@@ -430,7 +431,7 @@ story(
 );
 
 /** Elements beyond the right edge of the window, which make the page scroll sideways. */
-const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('main *')]
+const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
 /** Path, heading, a text that appears once data has loaded, and the name of the picture. */
@@ -538,6 +539,43 @@ story(
     await page.goto(at('/tokens'));
     await page.getByText('This requires the role admin').waitFor();
     await isGood();
+  },
+  MINUTES,
+);
+
+story(
+  'every text of the console comes from its catalogue, and pages with longer texts fit a phone',
+  async () => {
+    await stage.system.send(shop.writeKey, 'track', aTrack());
+    const delivery = await eventually(async () => {
+      const { body } = await stage.system.control('GET', `/deliveries?destination=${hooks.crm.id}&limit=1`);
+      return (body.data as { id: string }[])[0]!.id;
+    });
+    const paths = [
+      ...pages().map(([path]) => path),
+      ...['/audiences/traits', '/audiences/traits/new', '/audiences/new?by=list', `/deliveries/${delivery}`],
+      ...['/connect', '/connect/new?type=webhooks', `/connect/new?type=webhooks&sources=${shop.id}`, '/no/such/page'],
+      ...['settings', 'switch', 'live'].map((step) => `/connect/${hooks.ledger.id}/${step}`),
+    ];
+    const data = await chooseMarkedTexts(tab.page);
+    /** findings of all pages, so that one run shows them all */
+    const found: string[] = [];
+    const find = async (look: () => Promise<string[]>) => {
+      // Data and charts may still arrive.
+      await eventually(async () => expect(await look()).toEqual([]), { deadlineMs: 4_000 }).catch(() => undefined);
+      found.push(...(await look()).map((finding) => `${tab.page.url()} ${finding}`));
+    };
+    for (const path of paths) {
+      await tab.page.setViewportSize({ width: 1200, height: 800 });
+      await tab.page.goto(at(path));
+      await tab.page.getByRole('heading', { level: 1 }).waitFor();
+      await eventually(async () => expect(await tab.page.locator('.skeletons').count()).toBe(0));
+      await find(() => unmarkedTexts(tab, data()));
+      await tab.page.setViewportSize({ width: 390, height: 800 });
+      await find(async () => (await tab.evaluate(WIDER)) as string[]);
+    }
+    expect(found).toEqual([]);
+    expect(tab.complaints).toEqual([]);
   },
   MINUTES,
 );

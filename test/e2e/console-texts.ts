@@ -1,0 +1,70 @@
+import { type Page } from 'playwright-core';
+import { type Tab } from '../support/browser';
+
+/** The console in its pseudo-locale, which marks each text of the catalogue: ⟦Šíǧń óúť ~~~⟧. */
+
+/**
+ * Chooses the pseudo-locale for the next pages.
+ * @returns a function that returns the words of all responses of the API so far
+ */
+export async function chooseMarkedTexts(page: Page): Promise<() => ReadonlySet<string>> {
+  await page.addInitScript(`localStorage.setItem('waypost.pseudo', 'true')`);
+  const words = new Set<string>();
+  page.on('response', (response) => {
+    if (!response.url().includes('/api/v1/')) return;
+    response.text().then(
+      (text) => {
+        for (const word of wordsIn(text)) words.add(word);
+      },
+      // A redirect or an aborted request has no body.
+      () => undefined,
+    );
+  });
+  return () => words;
+}
+
+function wordsIn(text: string): string[] {
+  return text.match(/[\p{L}\d_'’-]*\p{L}[\p{L}\d_'’-]*/gu) ?? [];
+}
+
+/** All texts of the page, also of folded parts, and the attributes that people read. Code and dates are no texts. */
+const TEXTS = `(() => {
+  const isCode = (element) => element.closest('code, pre, time, script, style, noscript, [aria-hidden=true], .json, .recharts-wrapper svg') !== null;
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!isCode(node.parentElement)) found.push([node.parentElement.closest('.pill') ? 'pill' : 'text', node.data]);
+  }
+  for (const name of ['aria-label', 'placeholder', 'title', 'alt']) {
+    for (const element of document.querySelectorAll('body [' + name + ']')) {
+      if (!isCode(element)) found.push([name, element.getAttribute(name)]);
+    }
+  }
+  return found;
+})()`;
+
+/** Names of HTTP, of call types and of languages, which the page knows without the API. */
+const CODES = new Set(
+  wordsIn(
+    'HTTP GET POST PUT PATCH DELETE SHA-1 track identify page screen group alias delete webhook-signature X-Signature curl Node Python Go',
+  ),
+);
+
+/**
+ * Returns the texts that neither come from the catalogue nor consist of words of the API's responses. A pill shows a
+ * state, whose code is a word of the API, so each pill must come from the catalogue.
+ */
+export async function unmarkedTexts(tab: Tab, data: ReadonlySet<string>): Promise<string[]> {
+  const texts = (await tab.evaluate(TEXTS)) as [place: string, text: string][];
+  return texts.flatMap(([place, text]) => {
+    const rest = withoutMarked(text);
+    const foreign = wordsIn(rest).filter((word) => place === 'pill' || !(data.has(word) || CODES.has(word)));
+    return foreign.length === 0 ? [] : [`${place}: ${text.trim()}`];
+  });
+}
+
+/** A text of the catalogue may contain another one. */
+function withoutMarked(text: string): string {
+  const rest = text.replace(/⟦[^⟦⟧]*⟧/g, ' ');
+  return rest === text ? text : withoutMarked(rest);
+}
