@@ -53,11 +53,10 @@ interface BarsProps extends Pick<BarChartProps, 'series'> {
 
 /** Stacked numbers of each step. A click leads to the step's list, and dragging zooms in. */
 function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps) {
-  const labels = steps.map(({ at }) => stepLabel(at, stepSeconds));
   // The bar hears of the mouse before the chart does.
   const pressed = useRef<string>(undefined);
   const zoom = useZoom({
-    labels,
+    keys: steps.map(({ at }) => at),
     onPick: (index) => {
       const step = steps[index];
       const series = pressed.current;
@@ -73,7 +72,8 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
   return (
     <BarChart
       {...LOOK}
-      data={values.map((value, i) => ({ ...value, at: labels[i] }))}
+      {...byTime(stepSeconds)}
+      data={values.map((value, i) => ({ ...value, at: steps[i]?.at }))}
       series={series}
       type="stacked"
       yAxisProps={WHOLE}
@@ -84,6 +84,16 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
       {zoom.area}
     </BarChart>
   );
+}
+
+/**
+ * Labels the steps of a chart. Their keys are their times, because the first and the last step of a whole day have the
+ * same label, and recharts takes steps of one key for one step.
+ */
+function byTime(stepSeconds: number) {
+  // Without a step under the pointer there is no time.
+  const label = (at: unknown) => (typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '');
+  return { xAxisProps: { tickFormatter: label }, tooltipProps: { labelFormatter: label } };
 }
 
 function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
@@ -194,7 +204,7 @@ interface LatencyProps extends Pick<Shown, 'endMs'> {
 export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
   const steps = everyStep(by, by.series, endMs);
   const points = steps.map(({ at, found }) => ({
-    at: stepLabel(at, by.stepSeconds),
+    at,
     p50: found?.latencyMs.p50 ?? null,
     p95: found?.latencyMs.p95 ?? null,
   }));
@@ -208,6 +218,7 @@ export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
     <Figure title={words.latency} says={says}>
       <LineChart
         {...LOOK}
+        {...byTime(by.stepSeconds)}
         data={points}
         series={series}
         curveType="linear"

@@ -11,6 +11,7 @@ interface Zoom {
     onMouseUp: (at: Hovered) => void;
     onMouseLeave: () => void;
     style: { cursor: string; userSelect: 'none' };
+    throttledEvents: never[];
   };
   /** the marked steps while the mouse drags */
   area: React.ReactNode;
@@ -22,19 +23,19 @@ interface Hovered {
 }
 
 interface Steps {
-  /** the labels of the steps, in order */
-  labels: readonly string[];
+  /** the values of the steps on the axis of time, in order; no two are the same */
+  keys: readonly string[];
   /** the user clicked a step */
   onPick: (index: number) => void;
   /** the user dragged from a step to a later one; both belong to the selection */
   onZoom: (from: number, to: number) => void;
 }
 
-export function useZoom({ labels, onPick, onZoom }: Steps): Zoom {
+export function useZoom({ keys, onPick, onZoom }: Steps): Zoom {
   const [drag, setDrag] = useState<{ from: number; to: number }>();
   const indexOf = ({ activeTooltipIndex }: Hovered) => {
     const index = Number(activeTooltipIndex ?? NaN);
-    return Number.isInteger(index) && index >= 0 && index < labels.length ? index : undefined;
+    return Number.isInteger(index) && index >= 0 && index < keys.length ? index : undefined;
   };
   const [first, last] = drag ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)] : [0, 0];
   return {
@@ -55,10 +56,12 @@ export function useZoom({ labels, onPick, onZoom }: Steps): Zoom {
       },
       onMouseLeave: () => setDrag(undefined),
       style: { cursor: 'pointer', userSelect: 'none' },
+      // By default recharts waits a frame after a move, and does not know the step of a tap, which comes at once.
+      throttledEvents: [],
     },
     area:
       drag && first !== last ? (
-        <ReferenceArea x1={labels[first] ?? ''} x2={labels[last] ?? ''} className="zoom-area" />
+        <ReferenceArea x1={keys[first] ?? ''} x2={keys[last] ?? ''} className="zoom-area" />
       ) : undefined,
   };
 }
