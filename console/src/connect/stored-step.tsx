@@ -31,7 +31,7 @@ interface Props extends Stored {
   children: (form: Form, stored: Stored) => ReactNode;
 }
 
-/** A step that changes the stored destination, and then goes on. It skips the change if there is none. */
+/** Changes the stored destination, then shows the next step. It skips the change if there is none. */
 export function StoredStep({ destination, etag, ...rest }: Props) {
   // The form keeps its initial version: changes by others appear as a conflict, never silently.
   const [begun, setBegun] = useState({ destination, etag, times: 0 });

@@ -1,7 +1,7 @@
 import { createElement, Fragment, isValidElement, type ReactNode } from 'react';
 
 /**
- * A language that nobody speaks, for tests: texts that do not come from the catalogue stay plain English on the page,
+ * Makes a pseudo-language for tests: texts that do not come from the catalogue stay plain English on the page,
  * and texts that are a third longer show what does not fit. Pure.
  */
 

@@ -91,7 +91,7 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
  * same label, and recharts takes steps of one key for one step.
  */
 function byTime(stepSeconds: number) {
-  // Without a step under the pointer there is no time.
+  // Recharts also asks while the pointer is on no step.
   const label = (at: unknown) => (typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '');
   return { xAxisProps: { tickFormatter: label }, tooltipProps: { labelFormatter: label } };
 }

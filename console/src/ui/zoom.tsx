@@ -56,7 +56,7 @@ export function useZoom({ keys, onPick, onZoom }: Steps): Zoom {
       },
       onMouseLeave: () => setDrag(undefined),
       style: { cursor: 'pointer', userSelect: 'none' },
-      // By default recharts waits a frame after a move, and does not know the step of a tap, which comes at once.
+      // Recharts would note a move one frame later. A tap presses before that, and would find no step.
       throttledEvents: [],
     },
     area:
