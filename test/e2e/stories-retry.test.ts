@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { common, openStorySystem, type StorySystem } from '../support/story-system';
-import { startHttpProxy } from '../support/egress-proxies';
+import { startHttpProxy, startSocksProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
 import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
@@ -68,14 +68,20 @@ test('a destination with a plan is retried by its delays, statuses and timeout, 
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
 });
 
-test.each(['hangs', 'refuses', 'closes'] as const)(
-  'a proxy that %s holds its deliveries without an attempt or an open circuit, and the destinations beside it get theirs',
-  async (mood) => {
+test.each([
+  ['http', 'hangs'],
+  ['http', 'refuses'],
+  ['http', 'closes'],
+  ['socks5', 'hangs'],
+  ['socks5', 'refuses'],
+] as const)(
+  'a proxy of type %s that %s holds its deliveries without an attempt or an open circuit, and the destinations beside it get theirs',
+  async (scheme, mood) => {
     const { sink, topics } = stage;
-    const proxy = await startHttpProxy();
+    const proxy = await (scheme === 'http' ? startHttpProxy() : startSocksProxy());
     try {
-      const [behind, beside] = [`/behind-${mood}`, `/beside-${mood}`];
-      const url = `http://127.0.0.1:${String(proxy.port)}`;
+      const [behind, beside] = [`/behind-${scheme}-${mood}`, `/beside-${scheme}-${mood}`];
+      const url = `${scheme}://127.0.0.1:${String(proxy.port)}`;
       const held = await stage.connect({ webhooks: [{ url: sink.url(behind) }], proxy: url });
       const free = await stage.connect({ webhooks: [{ url: sink.url(beside) }] });
       // Opens a tunnel, which the proxy closes or leaves silent.
