@@ -227,6 +227,11 @@ testWith(
       await confirm(tab, 'Send 1 now', 'Send 1 delivery now?');
       await page.getByText('1 being sent').waitFor();
       await eventually(() => expect(sink.deliveries('/console').repeats).toBe(2));
+      // The page counts what the history knows.
+      const stillWaiting = `/deliveries?destination=${connection.destination.id}&status=retrying`;
+      await eventually(async () => {
+        expect((await api<{ data: Delivery[] }>('GET', stillWaiting)).body.data).toHaveLength(1);
+      });
 
       await page.goto(at(`/destinations/${connection.destination.id}`));
       await confirm(tab, 'Send all now', 'Send 1 waiting message now?');
