@@ -51,9 +51,9 @@ const deliveryFilter = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
   endedSince: timeParameter.optional().meta({
-    description: 'Delivered, given up or cancelled at this time or later. With a status, the list stays fast',
+    description: 'Given up at this time or later. Needs status=dead',
   }),
-  endedUntil: timeParameter.optional().meta({ description: 'Delivered, given up or cancelled before this time' }),
+  endedUntil: timeParameter.optional().meta({ description: 'Given up before this time. Needs status=dead' }),
 });
 
 const urlError = z.object({ code: z.string(), phase: z.string().optional(), message: z.string() });

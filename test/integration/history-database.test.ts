@@ -47,6 +47,7 @@ import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import {
+  countDeliveries,
   countsBetween,
   type Filter,
   getDelivery,
@@ -148,7 +149,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
-  const INDEXES = 15;
+  const INDEXES = 16;
   const LATER_COLUMNS = ['anonymous_id', 'event', 'last_status', 'last_error', 'dead_error', 'batches', 'job'];
 
   /** Writes a delivery into a separate partition, as versions without the later columns did. */
@@ -217,6 +218,34 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await indexesOf(part)).toBe(INDEXES);
     await record(anAttempt({ delivery: 'dlv_2', userId: 'user-2' }), aFailure({ n: 2, hop: 1, at: at(70) }));
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
+  });
+
+  it('finds the dead deliveries of a part of the time by an index, among many others', async () => {
+    await record(aDeath({ delivery: 'dlv_0' }));
+    await database.query(
+      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
+         expires_at, replay, hop, made, test, record, tries)
+       select accepted_at + n, 'dlv_' || n, message, source, destination, type, user_id,
+         case n % 3 when 0 then 'delivered' else 'dead' end, settled_at + n * 1000,
+         expires_at, replay, hop, made, test, record, tries
+       from waypost.deliveries cross join generate_series(1, 9000) n where id = 'dlv_0'`,
+    );
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    const settledAt = (await getDelivery(database, 'dlv_0'))!.settledAt!;
+    const range = { endedSince: settledAt + 20_000, endedUntil: settledAt + 30_000 };
+    const plans: string[] = [];
+    const explained: Database = {
+      ...database,
+      query: async (sql, params) => {
+        plans.push(JSON.stringify(await database.query(`explain ${sql}`, params)));
+        return database.query(sql, params);
+      },
+    };
+    const filter: Filter = { status: 'dead', ...range };
+    const found = (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
+    expect(found).toEqual(['dlv_29', 'dlv_28', 'dlv_26', 'dlv_25', 'dlv_23', 'dlv_22', 'dlv_20']);
+    expect(await countDeliveries(explained, filter)).toEqual({ count: 7, exact: true });
+    expect(plans).toEqual([expect.stringContaining('_by_ended'), expect.stringContaining('_by_ended')]);
   });
 
   it('refuses tables of a newer version', async () => {

@@ -51,10 +51,11 @@ export function Deliveries() {
         <TextFilter filters={filters} name="batch" label={words.batchId} placeholder={words.batchIdExample} />
         <TimeFilter filters={filters} name="since" label={words.acceptedFrom} />
         <TimeFilter filters={filters} name="until" label={words.acceptedBefore} />
-        {ENDED.map(({ name, label }) => {
-          // A chart sets them.
-          return filters.get(name) !== '' && <TimeFilter key={name} filters={filters} name={name} label={label} />;
-        })}
+        {filters.get('status') === 'dead' &&
+          ENDED.map(({ name, label }) => {
+            // A chart sets them.
+            return filters.get(name) !== '' && <TimeFilter key={name} filters={filters} name={name} label={label} />;
+          })}
       </FilterBar>
       <SavedViews list="deliveries" filters={filters} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
@@ -85,9 +86,13 @@ function useTotal({ after: _, ...query }: ReturnType<typeof queryOf>) {
 /** The shortest text that the API searches for. */
 const MIN_SEARCH = 3;
 
-/** Returns the filters for the API, without a search that the user has only begun to type. */
+/**
+ * Returns the filters for the API, without a search that the user has only begun to type. The time of the end finds dead
+ * deliveries only, so another status sets it aside.
+ */
 function queryOf(filters: Filters) {
-  const { q, ...query } = filters.query(FILTERS);
+  const { q, endedSince, endedUntil, ...others } = filters.query(FILTERS);
+  const query = filters.get('status') === 'dead' ? { ...others, endedSince, endedUntil } : others;
   return filters.get('q').length < MIN_SEARCH ? query : { ...query, q };
 }
 

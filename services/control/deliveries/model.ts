@@ -4,12 +4,20 @@ import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter } from '../history/queries';
 import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
+import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
 
 /** Filters of deliveries and their API views. Pure. */
 
+/** @throws Problem `invalid_fields` if a time of the end is used without the status that its index needs */
 export function filterOf(query: Query<'GET /deliveries'>): Filter {
   const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
+  const times = (['endedSince', 'endedUntil'] as const).filter((name) => filter[name] !== undefined);
+  if (times.length > 0 && filter.status !== 'dead') {
+    const detail = 'needs status=dead: only dead deliveries are found by the time of their end';
+    const errors = times.map((parameter) => ({ parameter, detail }));
+    throw new Problem('invalid_fields', 'The time of the end needs a status', { errors });
+  }
   return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
 }
 

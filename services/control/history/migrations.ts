@@ -206,4 +206,8 @@ export const STEPS: readonly (readonly string[])[] = [
     'alter table waypost.deliveries add column job text',
     'update waypost.parts set indexed = false',
   ],
+  [
+    // Existing partitions get the index by the time of the end in the next retention run.
+    'update waypost.parts set indexed = false',
+  ],
 ];

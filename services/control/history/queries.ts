@@ -26,7 +26,7 @@ export interface Filter {
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
   until?: number | undefined;
-  /** ended at this time or later, ms since 1970 */
+  /** ended at this time or later, ms since 1970; with this time or the next one, only dead deliveries are found */
   endedSince?: number | undefined;
   /** ended before this time, ms since 1970 */
   endedUntil?: number | undefined;
@@ -60,13 +60,15 @@ export async function listDeliveries(
 }
 
 /**
- * Counts the deliveries that a list finds. One condition, which has an index, chooses the newest deliveries, few more
- * than the most that is counted, and the others are checked on these only: the costs do not grow with the history.
+ * Counts the deliveries that a list finds. The conditions of one index choose the newest deliveries, few more than the
+ * most that is counted, and the others are checked on these only: the costs do not grow with the history.
  */
 export async function countDeliveries({ query }: Database, filter: Filter): Promise<{ count: number; exact: boolean }> {
   const { params, param } = parameters();
-  const [indexed, ...others] = conditionsOf(filter, param);
-  const where = [...(indexed === undefined ? [] : [indexed]), ...timesOf(filter, param)];
+  const conditions = conditionsOf(filter, param);
+  const indexed = conditions.slice(0, byOneIndex(filter));
+  const others = conditions.slice(indexed.length);
+  const where = [...indexed, ...timesOf(filter, param)];
   const [row] = await query<{ looked: number; found: number }>(
     `select count(*)::bigint as looked, count(*) filter (where fits)::bigint as found
      from (select ${others.length > 0 ? others.join(' and ') : 'true'} as fits from waypost.deliveries
@@ -110,6 +112,12 @@ function conditionsOf(filter: Filter, param: Parameter): string[] {
   ];
 }
 
+/** Returns how many of the first conditions one index finds together: a status with a destination has its own. */
+function byOneIndex({ destination, status, ids, message, batch, user, error, code, event }: Filter): number {
+  const isStatusFirst = [ids, message, batch, user, error, code, event].every((value) => value === undefined);
+  return isStatusFirst && status !== undefined && destination !== undefined ? 2 : 1;
+}
+
 function codeCondition({ from, to }: { from: number; to: number }, param: Parameter): string {
   const between = `last_status between ${param(from)}::int and ${param(to)}::int`;
   // The index contains failures only.
@@ -125,7 +133,9 @@ function timesOf({ since, until, endedSince, endedUntil }: Filter, param: Parame
     ['settled_at >=', endedSince],
     ['settled_at <', endedUntil],
   ];
-  return times.flatMap(([condition, at]) => (at === undefined ? [] : [`${condition} ${param(at)}::bigint`]));
+  const conditions = times.flatMap(([condition, at]) => (at === undefined ? [] : [`${condition} ${param(at)}::bigint`]));
+  // The index by the time of the end contains dead deliveries only.
+  return endedSince === undefined && endedUntil === undefined ? conditions : [...conditions, `status = 'dead'`];
 }
 
 export async function getDelivery(database: Database, id: string): Promise<DeliveryRow | undefined> {

@@ -101,6 +101,8 @@ const INDEXES = {
   // The filters for failures. A success is found by any other index.
   code: '(last_status, accepted_at) where last_status >= 300',
   error: '(last_error, accepted_at) where last_error is not null',
+  // Charts lead to the deliveries that were given up in a part of the time.
+  ended: `(settled_at) where status = 'dead'`,
   // The members of a batch.
   batch: 'using gin (batches) where batches is not null',
   // For the results of a job, few of all deliveries.

@@ -60,6 +60,16 @@ it('counting stops at a limit, and looks at no more deliveries than that if filt
   // The user has fewer deliveries than the destination, so these are looked at.
   expect(await totalOf('destination=dst_many&user=user-7')).toEqual({ count: 101, exact: true });
   expect(await totalOf('destination=dst_many&type=page')).toEqual({ count: 0, exact: false });
+  // Newer ones of another destination have the same status.
+  expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
+});
+
+it.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index needs', async (parameter) => {
+  for (const status of ['', '&status=delivered']) {
+    const { status: code, body } = await control.call('get', `/deliveries?${parameter}=${at(60)}${status}`);
+    expect(code).toBe(422);
+    expect(body.errors).toEqual([{ parameter, detail: expect.stringContaining('needs status=dead') as string }]);
+  }
 });
 
 it('entries, the audit trail and notices are counted too', async () => {
