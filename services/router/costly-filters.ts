@@ -8,7 +8,7 @@ import { logThrottle } from '../../shared/service/load-limits';
 
 /** Tells alerts of filters that take much work. */
 
-/** For each filter. Alerts take a filter for cheap after half an hour without an event. */
+/** For each filter. Alerts take a filter for cheap after a day without an event. */
 const EVERY_MS = 10 * 60_000;
 const MOST_FILTERS = 1_000;
 

@@ -21,6 +21,8 @@ interface Condition {
   /** when the certificate ends, ms since 1970 */
   expiresAt?: number;
   fullProfiles?: number;
+  /** keeps its notice open, and raises none: another certificate of the destination ends earlier */
+  isLater?: boolean;
 }
 
 export interface Facts {
@@ -33,8 +35,8 @@ export interface Facts {
 
 /** Long enough to renew a certificate by hand. */
 const EXPIRES_SOON_MS = 14 * 86_400_000;
-/** The router repeats its event every ten minutes while the filter takes much work. */
-const FILTER_QUIET_MS = 30 * 60_000;
+/** A filter may take much work at the busiest hour of each day only: it is one trouble, with one alert. */
+const FILTER_QUIET_MS = 24 * 3_600_000;
 
 function conditionsOf(facts: Facts): Condition[] {
   const { destinations, signals, fullProfiles = 0, nowMs } = facts;
@@ -63,7 +65,7 @@ function fullOf(fullProfiles: number): Condition {
   return { kind: 'profile_full', destination: '', name: 'Profiles', error, fullProfiles };
 }
 
-/** Returns the first certificate to end, if it ends soon or has ended. */
+/** Returns the certificates that end soon or have ended, the first one to end first. */
 function expiring(
   { id, name, webhooks }: Destination,
   servers: ReadonlyMap<string, number>,
@@ -71,11 +73,12 @@ function expiring(
 ): Condition[] {
   const ends = webhooks
     .flatMap((webhook) => endsOf(webhook, servers, nowMs))
-    .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS);
-  const [first] = ends.sort((a, b) => a.at - b.at);
-  if (!first) return [];
-  const error = `${first.origin}: ${first.what} ends at ${new Date(first.at).toISOString()}`;
-  return [{ kind: 'certificate_expiring', destination: id, name, error, expiresAt: first.at }];
+    .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS)
+    .sort((a, b) => a.at - b.at);
+  return ends.map(({ origin, what, at }, i) => {
+    const error = `${origin}: ${what} ends at ${new Date(at).toISOString()}`;
+    return { kind: 'certificate_expiring', destination: id, name, error, expiresAt: at, isLater: i > 0 };
+  });
 }
 
 interface End {
@@ -125,21 +128,37 @@ function costly({ id, name, filter }: Destination, event: FilterEvent | undefine
   return [{ kind: 'filter_costly', destination: id, name, error }];
 }
 
+interface Ended {
+  id: string;
+  at: number;
+  /** false: nobody mended the trouble, so an alert of its end would be wrong */
+  tells: boolean;
+}
+
 /** @param open the notices of these kinds that have not ended */
-export function decideLasting(
-  facts: Facts,
-  open: readonly Notice[],
-): { raised: Notice[]; ended: { id: string; at: number }[] } {
-  const { nowMs, fullProfiles } = facts;
+export function decideLasting(facts: Facts, open: readonly Notice[]): { raised: Notice[]; ended: Ended[] } {
+  const { nowMs, fullProfiles, destinations } = facts;
   const conditions = conditionsOf(facts);
   const isSame = (notice: Notice, { kind, destination, expiresAt }: Condition) =>
     notice.kind === kind && notice.destination === destination && notice.expiresAt === (expiresAt ?? null);
   const raised = conditions
-    .filter((condition) => !open.some((notice) => isSame(notice, condition)))
-    .map((condition) => newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs));
+    .filter((condition) => !condition.isLater && !open.some((notice) => isSame(notice, condition)))
+    .map(({ isLater: _, ...condition }) => newNotice({ ...condition, at: nowMs, since: nowMs }, nowMs));
+  const byId = new Map(destinations.map((each) => [each.id, each]));
   const ended = open
     .filter((notice) => notice.kind !== 'profile_full' || fullProfiles !== undefined)
     .filter((notice) => !conditions.some((condition) => isSame(notice, condition)))
-    .map(({ id }) => ({ id, at: nowMs }));
+    .map((notice) => ({ id: notice.id, at: nowMs, tells: isMended(notice, byId.get(notice.destination)) }));
   return { raised, ended };
+}
+
+/** Returns false if the destination is off or deleted, or no longer calls the server that the notice is about. */
+function isMended({ kind, error }: Notice, destination: Destination | undefined): boolean {
+  if (kind === 'profile_full') return true;
+  if (!destination?.enabled) return false;
+  if (kind !== 'certificate_expiring' || error === null) return true;
+  const origins = destination.webhooks.flatMap(({ origin, auth }) =>
+    auth?.type === 'oauth2' ? [origin, auth.tokenOrigin] : [origin],
+  );
+  return origins.some((origin) => error.startsWith(`${origin}: `));
 }

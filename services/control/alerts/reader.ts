@@ -6,7 +6,7 @@ import { newerFormat } from '../../../shared/service/errors';
 import { addToHealth, beginPositions, movePositions, readPositions, saveSignals } from './store';
 import { type History } from '../history/history';
 import { type Evidence, evidenceOf } from './health';
-import { type Signal, signalOf } from './signals';
+import { holding, type Signal, signalOf } from './signals';
 
 /**
  * Reads `attempts` for the health of destinations only, independently of the history: it writes a row for each
@@ -35,7 +35,7 @@ export class AttemptReader {
   #failures: Evidence[] = [];
   /** the last success of each destination, ms since 1970 */
   #successes = new Map<string, number>();
-  /** the latest fact of each key */
+  /** the fact of each key that holds */
   #signals = new Map<string, Signal>();
   #unwritten = 0;
 
@@ -98,7 +98,7 @@ export class AttemptReader {
   }
 
   #note(signal: Signal | undefined): void {
-    if (signal && signal.at >= (this.#signals.get(signal.key)?.at ?? 0)) this.#signals.set(signal.key, signal);
+    if (signal) this.#signals.set(signal.key, holding(this.#signals.get(signal.key), signal));
   }
 
   #learn(evidence: Evidence): void {

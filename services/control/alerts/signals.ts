@@ -5,7 +5,7 @@ import { type CertificateEvent, type FilterEvent, type NoticeEvent } from '../..
 /** Nearly all records are of other kinds, and are not parsed a second time. */
 const BEGINS = [Buffer.from('{"kind":"certificate"'), Buffer.from('{"kind":"filter"')];
 
-/** The latest fact with a key. */
+/** A fact with its key. */
 export interface Signal {
   key: string;
   /** ms since 1970 */
@@ -45,4 +45,39 @@ const TRACKED_MS = 60 * 86_400_000;
 /** Returns whether a fact is stored even if nothing is known about its key: nearly all certificates are far from their end. */
 export function isTracked({ at, event }: Signal): boolean {
   return event.kind === 'filter' || Date.parse(event.notAfter) - at < TRACKED_MS;
+}
+
+/** A server whose certificate ends soon is reported once an hour, if connections to it begin. */
+const SEEN_MS = 24 * 3_600_000;
+
+/** A stored fact about the certificate of an origin. */
+interface SeenCertificate extends CertificateEvent {
+  /** the certificate that was seen before it and ends earlier */
+  replaced?: { notAfter: string; at: number } | undefined;
+  /** servers behind the origin have different certificates: an earlier one came back after a later one */
+  several?: true | undefined;
+}
+
+/**
+ * Returns the fact that holds, of two with one key. A certificate that ends later replaces the earlier one, unless the
+ * origin has several servers: then the earliest holds, until it was not seen for a day.
+ */
+export function holding(before: Signal | undefined, after: Signal): Signal {
+  if (!before) return after;
+  if (after.at < before.at) return before;
+  if (before.event.kind !== 'certificate' || after.event.kind !== 'certificate') return after;
+  const [old, fresh]: SeenCertificate[] = [before.event, after.event];
+  if (!old || !fresh) return after;
+  const later = Date.parse(fresh.notAfter) - Date.parse(old.notAfter);
+  const isSoon = (atMs: number) => after.at - atMs <= SEEN_MS;
+  if (later > 0 && old.several && isSoon(before.at)) return before;
+  if (later > 0) return { ...after, event: seen(fresh, { replaced: { notAfter: old.notAfter, at: before.at } }) };
+  const { replaced = fresh.replaced } = old;
+  const isBack = later < 0 && replaced?.notAfter === fresh.notAfter && isSoon(replaced.at);
+  const several = old.several ?? fresh.several ?? (isBack || undefined);
+  return { ...after, event: seen(fresh, { several, ...(later === 0 && { replaced }) }) };
+}
+
+function seen(event: CertificateEvent, more: Partial<SeenCertificate>): SeenCertificate {
+  return { ...event, ...more };
 }

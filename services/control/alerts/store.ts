@@ -1,7 +1,7 @@
 import { type Total } from '../../../shared/api/fields';
 import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type Notice } from './notice';
-import { isTracked, type Signal } from './signals';
+import { holding, isTracked, type Signal } from './signals';
 import { type NoticeEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
@@ -122,13 +122,17 @@ export async function endNotices({ query }: Queries, ended: readonly { id: strin
   }
 }
 
-/** Ends notices of trouble that lasted. If its alert was sent, another one tells the end. */
-export async function endLasting({ query }: Queries, ended: readonly { id: string; at: number }[]): Promise<void> {
-  for (const { id, at } of ended) {
+/** Ends notices of trouble that lasted. If its alert was sent and the end is told, another one tells it. */
+export async function endLasting(
+  { query }: Queries,
+  ended: readonly { id: string; at: number; tells: boolean }[],
+): Promise<void> {
+  for (const { id, at, tells } of ended) {
     await query(
-      `update waypost.notices set ended_at = $2, alert = case alert when 'sent' then 'due' else 'none' end
+      `update waypost.notices set ended_at = $2,
+         alert = case when alert <> 'sent' then 'none' when $3::boolean then 'due' else 'sent' end
        where id = $1 and ended_at is null`,
-      [id, at],
+      [id, at, tells],
     );
   }
 }
@@ -143,21 +147,35 @@ export async function openNotices({ query }: Queries, kinds: readonly string[]):
   return rows.map(fromRow);
 }
 
-/** Keeps the newest fact of each key. */
-export async function saveSignals({ query }: Queries, signals: readonly Signal[]): Promise<void> {
+/** Keeps the fact of each key that holds. */
+export async function saveSignals(queries: Queries, signals: readonly Signal[]): Promise<void> {
   if (signals.length === 0) return;
-  const given = signals.map((signal) => ({
-    ...{ key: signal.key, at: signal.at, tracked: isTracked(signal) },
-    event: JSON.stringify(signal.event),
-  }));
-  await query(
+  const known = await lockSignals(
+    queries,
+    signals.map(({ key }) => key),
+  );
+  const given = signals.flatMap((signal) => {
+    const before = known.get(signal.key);
+    if (!before && !isTracked(signal)) return [];
+    const { key, at, event } = holding(before, signal);
+    return [{ key, at, event: JSON.stringify(event) }];
+  });
+  await queries.query(
     `insert into waypost.signals (key, at, event)
-     select key, at, event from jsonb_to_recordset($1::jsonb)
-       as given(key text, at bigint, event text, tracked boolean)
-     where tracked or exists (select 1 from waypost.signals known where known.key = given.key)
-     on conflict (key) do update set at = excluded.at, event = excluded.event where waypost.signals.at <= excluded.at`,
+     select key, at, event from jsonb_to_recordset($1::jsonb) as given(key text, at bigint, event text)
+     on conflict (key) do update set at = excluded.at, event = excluded.event`,
     [databaseJson(given)],
   );
+}
+
+/** Returns the facts of these keys, locked until the transaction ends. */
+async function lockSignals({ query }: Queries, keys: readonly string[]): Promise<Map<string, Signal>> {
+  const rows = await query<{ key: string; at: number; event: string }>(
+    `select key, at, event from waypost.signals
+     where key in (select jsonb_array_elements_text($1::jsonb)) order by key for update`,
+    [databaseJson(keys)],
+  );
+  return new Map(rows.map(({ key, at, event }) => [key, { key, at, event: JSON.parse(event) as NoticeEvent }]));
 }
 
 export async function readSignals({ query }: Queries): Promise<NoticeEvent[]> {

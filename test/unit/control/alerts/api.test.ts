@@ -418,6 +418,58 @@ describe('a certificate near its end', () => {
     expect((await get('/notices')).data).toMatchObject([{ endedAt: at(3 * DAYS), alert: 'sent' }]);
   });
 
+  it('ends without an alert if the destination is switched off or deleted, or calls another server', async () => {
+    const [off, deleted, moved] = [
+      await makeDestination(),
+      await makeDestination({ name: 'Deleted' }),
+      await makeDestination({ name: 'Moved' }),
+    ];
+    seen('https://a.example', DAYS, 0);
+    await look(1);
+    expect(sent()).toHaveLength(3);
+    await control.call('patch', `/destinations/${off}`).send({ enabled: false });
+    await control.call('delete', `/destinations/${deleted}`);
+    await control.call('patch', `/destinations/${moved}`).send({ webhooks: [{ url: 'https://b.example/' }] });
+    await look(60);
+    expect(sent()).toHaveLength(3);
+    const { data } = await get('/notices');
+    expect(data.map(({ endedAt, alert }: Json) => [endedAt, alert])).toEqual(Array(3).fill([at(60), 'sent']));
+  });
+
+  it('stays open while another certificate of the destination ends even earlier', async () => {
+    await makeDestination({ webhooks: [{ url: 'https://a.example/' }, { url: 'https://b.example/' }] });
+    seen('https://b.example', 10 * DAYS, 0);
+    await look(1);
+    seen('https://a.example', 5 * DAYS, 60);
+    await look(60);
+    seen('https://a.example', 90 * DAYS, 120);
+    await look(120);
+    const told = sent().map(({ body }) => [body.data.expiresAt, body.data.endedAt]);
+    expect(told).toEqual([
+      [at(10 * DAYS), undefined],
+      [at(5 * DAYS), undefined],
+      [at(5 * DAYS), at(120)],
+    ]);
+  });
+
+  it('does not begin again and again if servers behind one URL have different certificates', async () => {
+    await makeDestination();
+    const HOUR = 3_600;
+    // The servers take turns, long before the first certificate ends soon.
+    for (const [i, notAfter] of [20, 90, 20, 90].entries()) {
+      seen('https://a.example', notAfter * DAYS, i * HOUR);
+      await look(i * HOUR);
+    }
+    for (const [i, notAfter] of [20, 90, 20, 90, 90].entries()) {
+      seen('https://a.example', notAfter * DAYS, 8 * DAYS + i * HOUR);
+      await look(8 * DAYS + i * HOUR);
+    }
+    expect(sent().map(({ body }) => body.data.expiresAt)).toEqual([at(20 * DAYS)]);
+    seen('https://a.example', 90 * DAYS, 10 * DAYS);
+    await look(10 * DAYS);
+    expect(sent().map(({ body }) => body.data.endedAt)).toEqual([undefined, at(10 * DAYS)]);
+  });
+
   it('raises an alert for a client certificate and for an authority, and ends it with a change of the destination', async () => {
     const notBefore = new Date(START - 1_000);
     const dates = (days: number) => ({ notBefore, notAfter: new Date(START + days * DAYS * 1_000) });
@@ -493,8 +545,11 @@ it('a filter that takes much work raises an alert, until it is changed or none o
   costs('event == "Order"', 2_000, 1_720);
   await look(1_720);
   expect(sent()[2]!.body.data.error).toMatch(/needed more than the 2000 units .* and was not delivered/);
-  await look(1_720 + 1_801);
+  await look(1_720 + 20 * 3_600);
+  expect((await get('/notices?open=true')).data).toHaveLength(1);
+  await look(1_720 + 24 * 3_600 + 1);
   expect((await get('/notices?open=true')).data).toEqual([]);
+  expect(types()).toHaveLength(4);
 });
 
 it('full profiles raise an alert, until none is full', async () => {
