@@ -45,11 +45,11 @@ import {
 import { type Job, newJob } from '../../services/control/replays/job';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
+import { type Filter } from '../../services/control/history/filter';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import {
   countDeliveries,
   countsBetween,
-  type Filter,
   getDelivery,
   listDeliveries,
   openDeliveries,

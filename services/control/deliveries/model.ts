@@ -2,7 +2,7 @@ import { type Query } from '../../../shared/api/operations';
 import { cutEventName } from '../../../shared/model/message';
 import { type DeliveryStatus, isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
-import { type Filter } from '../history/queries';
+import { type Filter } from '../history/filter';
 import { lastOf, lastReplay, settledStatus, type Try } from '../history/tries';
 import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';

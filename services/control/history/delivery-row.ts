@@ -1,46 +1,9 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
-import { cutEventName, type MessageType, MAX_ID_BYTES } from '../../../shared/model/message';
-import { hash } from 'node:crypto';
+import { cutEventName, type MessageType } from '../../../shared/model/message';
 import { isSentAgain, jobAfter, jobOfDelivered } from './sent-by-job';
+import { storedId, storedText } from './stored-id';
 import { addTry, addWithheld, settledStatus, type Try } from './tries';
-
-/**
- * Converts a user id to its stored form. Pure.
- *
- * Ingest accepts ids of at most 512 bytes. Records from before that limit may have ids of any length, but an index row
- * of PostgreSQL holds at most 2,704 bytes. So a longer id is stored as its first 100 characters, `…`, and its SHA-256.
- */
-
-const SHOWN_CHARACTERS = 100;
-
-/** Returns the stored text. A text of PostgreSQL cannot contain U+0000, so U+FFFD replaces it. */
-function storedText(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
-}
-
-function storedId(id: string): string {
-  const text = storedText(id);
-  // A UTF-16 code unit takes at most three bytes, so most ids need no byte count.
-  if (text.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(text) <= MAX_ID_BYTES) return text;
-  return `${Array.from(text.slice(0, 2 * SHOWN_CHARACTERS))
-    .slice(0, SHOWN_CHARACTERS)
-    .join('')}…${hash('sha256', text)}`;
-}
-
-/** Returns the ids that a user's rows may have: older versions stored ids of up to about 2,700 bytes whole. */
-export function storedIds(id: string): string[] {
-  const stored = storedId(id);
-  const whole = id.replaceAll('\0', '\ufffd');
-  return stored === whole ? [stored] : [stored, whole];
-}
-
-/** Returns the statement that shortens ids stored by an older version, to run before the partition is indexed. */
-export function shortenIds(part: string): string {
-  return `update waypost.${part}
-    set user_id = left(user_id, ${SHOWN_CHARACTERS}) || '…' || encode(sha256(convert_to(user_id, 'UTF8')), 'hex')
-    where octet_length(user_id) > ${MAX_ID_BYTES}`;
-}
 
 /**
  * Applies events of `attempts` to the row of a delivery. Pure.

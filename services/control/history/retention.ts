@@ -17,7 +17,7 @@ import {
 } from './table-partitions';
 import { type Event } from './parse-events';
 import { readParts, recordEvents } from './record-events';
-import { shortenIds } from './delivery-row';
+import { shortenIds } from './stored-id';
 
 /** Keeps the history within its time and size limits. */
 

@@ -2,7 +2,8 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type History } from '../history/history';
-import { type Cursor, type Filter, listDeliveries } from '../history/queries';
+import { type Filter } from '../history/filter';
+import { type Cursor, listDeliveries } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
 import { type Coverage, coverageOf, markOf, newestChunks, readPositions, type StoredChunk } from './store';
 

@@ -1,9 +1,9 @@
 import { type Database } from '../../../services/control/history/database';
+import { type Filter } from '../../../services/control/history/filter';
 import {
   countDeliveries,
   countsBetween,
   countsInSteps,
-  type Filter,
   getDelivery,
   listDeliveries,
   openDeliveries,
