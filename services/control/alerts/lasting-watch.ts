@@ -5,7 +5,8 @@ import { type Queries } from '../history/database';
 import { type History } from '../history/history';
 import { decideLasting } from './lasting';
 import { type Notice } from './notice';
-import { addNotices, endLasting, openNotices, readSignals } from './store';
+import { readSignals } from './signal-store';
+import { addNotices, endLasting, openNotices } from './store';
 
 /** Looks for trouble that lasts, and stores its notices. The caller holds the lease. */
 

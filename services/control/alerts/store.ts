@@ -1,8 +1,6 @@
 import { type Total } from '../../../shared/api/fields';
 import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type Notice } from './notice';
-import { holding, isTracked, type Signal } from './signals';
-import { type NoticeEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
 
@@ -145,42 +143,6 @@ export async function openNotices({ query }: Queries, kinds: readonly string[]):
     [databaseJson(kinds)],
   );
   return rows.map(fromRow);
-}
-
-/** Keeps the fact of each key that holds. */
-export async function saveSignals(queries: Queries, signals: readonly Signal[]): Promise<void> {
-  if (signals.length === 0) return;
-  const known = await lockSignals(
-    queries,
-    signals.map(({ key }) => key),
-  );
-  const given = signals.flatMap((signal) => {
-    const before = known.get(signal.key);
-    if (!before && !isTracked(signal)) return [];
-    const { key, at, event } = holding(before, signal);
-    return [{ key, at, event: JSON.stringify(event) }];
-  });
-  await queries.query(
-    `insert into waypost.signals (key, at, event)
-     select key, at, event from jsonb_to_recordset($1::jsonb) as given(key text, at bigint, event text)
-     on conflict (key) do update set at = excluded.at, event = excluded.event`,
-    [databaseJson(given)],
-  );
-}
-
-/** Returns the facts of these keys, locked until the transaction ends. */
-async function lockSignals({ query }: Queries, keys: readonly string[]): Promise<Map<string, Signal>> {
-  const rows = await query<{ key: string; at: number; event: string }>(
-    `select key, at, event from waypost.signals
-     where key in (select jsonb_array_elements_text($1::jsonb)) order by key for update`,
-    [databaseJson(keys)],
-  );
-  return new Map(rows.map(({ key, at, event }) => [key, { key, at, event: JSON.parse(event) as NoticeEvent }]));
-}
-
-export async function readSignals({ query }: Queries): Promise<NoticeEvent[]> {
-  const rows = await query<{ event: string }>('select event from waypost.signals');
-  return rows.map(({ event }) => JSON.parse(event) as NoticeEvent);
 }
 
 /** Returns notices with an alert to send, the oldest first. */
