@@ -45,13 +45,14 @@ export const alertsBody = z.strictObject({
   }),
   sharedSecret: sharedSecret.optional(),
   failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
-    description: 'A destination is failing after this long with failures and without a success',
+    description:
+      'A destination is failing after this long with failures and without a success. The wait for an announced attempt counts',
   }),
   deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
     description: 'At most one alert of dead letters, and one of partly delivered ones, per destination in this time',
   }),
   switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Switch destinations off after failing for this long, such as 5d. Omit or 0s: never',
+    description: 'Switch destinations off after failing for this long, as in failingFor, such as 5d. Omit or 0s: never',
   }),
 });
 

@@ -2,7 +2,7 @@ import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared
 import { type Health, outageOf } from './health';
 import { newNotice, type Notice } from './notice';
 
-/** One failure shows nothing: the next attempt may follow hours later, and succeed. */
+/** Without an announced attempt that may show the opposite soon, one failure shows nothing. */
 const LEAST_FAILURES = 2;
 
 /**
@@ -10,12 +10,15 @@ const LEAST_FAILURES = 2;
  *
  * | Health                                               | Decision                                              |
  * | ---------------------------------------------------- | ----------------------------------------------------- |
- * | failed for `failingFor`, more than once, no success  | notice `failing`, open                                |
+ * | failed for `failingFor`, and no success              | notice `failing`, open                                |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
  * | dead letters, the last alert of them long enough ago | notice `dead_letters`, with their number              |
  * | deliveries to some URLs only, likewise               | notice `partly_delivered`, with their number          |
- * | failed for `switchOffAfter`, more than once          | to be switched off; once it is, notice `switched_off` |
+ * | failed for `switchOffAfter`, and no success          | to be switched off; once it is, notice `switched_off` |
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
+ *
+ * The time of a failure counts up to the last one, and up to now while an announced attempt is still to come. One failure
+ * counts only in the latter case.
  */
 
 export interface Context {
@@ -58,7 +61,8 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
     health.failing = null;
   }
   const all = outageOf(health, nowMs);
-  const outage = all && all.count >= LEAST_FAILURES ? all : undefined;
+  const isAwaited = health.awaitedUntil > nowMs;
+  const outage = all && (isAwaited || all.count >= LEAST_FAILURES) ? all : undefined;
   if (outage && !health.failing && outage.ms >= settings.failingForMs) {
     const raised = notice(decision, context, { kind: 'failing', since: outage.since, failures: outage.count });
     decision.notices.push(raised);

@@ -88,9 +88,13 @@ it('an announced attempt keeps a destination failing as time passes', () => {
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
-it('one failure is no outage, however long the next attempt takes', () => {
-  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 9_000, error: '' };
-  const { notices, switches } = play([[waiting], 5_000], { settings: { ...settings, switchOffAfterMs: 200 } });
+it('one failure is an outage while its next attempt is still to come, and none once that is over', () => {
+  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
+  const over = { settings: { ...settings, switchOffAfterMs: 200 } };
+  const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
+  expect([kinds(failing.notices), failing.switches]).toEqual([['failing'], []]);
+  expect([kinds(off.notices), off.switches]).toEqual([['failing'], [210]]);
+  const { notices, switches } = play([[waiting], 300], over);
   expect([kinds(notices), switches]).toEqual([[], []]);
 });
 
