@@ -1,15 +1,15 @@
 import { RECALLS } from '../../../shared/kafka/topics';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
-import { shardKeys, urlHash } from '../../../shared/model/delivery';
+import { shardKeys } from '../../../shared/model/delivery';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { type Recall } from '../../../shared/model/recall';
 import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
-import { openWebhooks } from '../destinations/stored-webhook';
+import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { pointer, Problem } from '../http/problem';
 import { invalidFields } from '../http/validate';
-import { requireRecalls, requireSendable } from '../replays/job';
+import { requireRecalls, requireSendable } from '../replays/require';
 import { findRecord } from './delivery-body';
 
 /** Returns the hashes of all other URLs. @throws Problem `invalid_fields` */
@@ -19,14 +19,14 @@ export function closedExcept(
   webhooks: readonly string[],
 ): string[] {
   const data = config.destination(destination)?.data;
-  const known = data ? openWebhooks(data, encryptor) : [];
+  const known = data ? urlHashes(data, encryptor) : new Map<string, string | undefined>();
   const errors = webhooks.flatMap((id, i) =>
-    known.some(({ sealed }) => sealed.id === id)
+    known.has(id)
       ? []
       : [{ pointer: pointer(['webhooks', i]), detail: 'is not the id of a webhook of this destination' }],
   );
   if (errors.length > 0) throw invalidFields(errors);
-  return known.flatMap(({ sealed, url }) => (url === undefined || webhooks.includes(sealed.id) ? [] : [urlHash(url)]));
+  return closedUrls(known, (id) => webhooks.includes(id));
 }
 
 /** Asks the retry service to take one delivery out of its tier, and to send it or let it be cancelled. */

@@ -14,7 +14,7 @@ import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
 import { Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Candidate, deadDelivery, renderCandidate, replayRecords, windowOf } from '../replays/candidates';
-import { requireOn } from '../replays/job';
+import { requireOn, requireReplayable } from '../replays/require';
 import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
 import { bodyJson, findMessageOf, findRecord } from './delivery-body';
@@ -83,6 +83,7 @@ async function replayDelivery(deps: ControlContext, id: string, body: Json | und
   const { config, producer, now, log } = deps;
   const { render, webhooks } = parseBody(replayOneBody, body);
   const row = await find(deps, id);
+  requireReplayable(row.destination);
   if (isUnderWay(row.status)) {
     throw new Problem('conflict', `The delivery is in progress (${row.status}) and cannot be replayed`);
   }

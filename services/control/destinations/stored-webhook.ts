@@ -1,5 +1,6 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { urlHash } from '../../../shared/model/delivery';
 import { authHeaderName } from '../../../shared/model/endpoint-auth';
 
 /** A stored webhook with its decrypted URLs and private key; without them if a key was lost. */
@@ -43,6 +44,21 @@ export function openWebhooks(destination: Destination, encryptor: Encryptor): St
     tokenUrl: sealed.auth?.type === 'oauth2' ? open(sealed.auth.tokenUrl) : undefined,
     tlsKey: open(sealed.tls?.key),
   }));
+}
+
+/** Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be decrypted. */
+export function urlHashes(destination: Destination, encryptor: Encryptor): Map<string, string | undefined> {
+  const known = openWebhooks(destination, encryptor);
+  return new Map(known.map(({ sealed, url }) => [sealed.id, url === undefined ? undefined : urlHash(url)]));
+}
+
+/** Returns the hashes of the URLs that no wanted webhook has. Webhooks with one URL get a delivery together. */
+export function closedUrls(
+  hashes: ReadonlyMap<string, string | undefined>,
+  isWanted: (webhook: string) => boolean,
+): string[] {
+  const wanted = new Set([...hashes].flatMap(([id, hash]) => (isWanted(id) ? [hash] : [])));
+  return [...new Set(hashes.values())].flatMap((hash) => (hash === undefined || wanted.has(hash) ? [] : [hash]));
 }
 
 /** @returns undefined if the value is not a URL */

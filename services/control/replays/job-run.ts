@@ -1,6 +1,5 @@
 import { type Encryptor } from '../../../shared/config/encryption';
-import { urlHash } from '../../../shared/model/delivery';
-import { openWebhooks } from '../destinations/stored-webhook';
+import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type ConfigView } from '../../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
@@ -120,14 +119,14 @@ export class JobRun {
     const ids = candidates.map(({ delivery }) => delivery.id);
     const withTries = job.scope.onlyFailedUrls === true;
     const known = await history.ask((database) => knownOf(database, ids, { withTries }));
-    const urls = withTries ? this.#urlHashes() : new Map<string, string>();
+    const urls = withTries ? this.#urlHashes() : new Map<string, string | undefined>();
     const chosen = candidates.flatMap((candidate): Chosen[] => {
       const { id } = candidate.delivery;
       if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
       const replay = replayNumber(candidate, known.get(id), job.scope);
       const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
-      const closed = [...urls].flatMap(([webhook, hash]) => (delivered.has(webhook) ? [hash] : []));
-      const nothingLeft = withTries && closed.length === urls.size;
+      const closed = closedUrls(urls, (webhook) => !delivered.has(webhook));
+      const nothingLeft = withTries && [...urls].every(([id, hash]) => hash === undefined || delivered.has(id));
       return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
@@ -173,12 +172,10 @@ export class JobRun {
     }
   }
 
-  /** Returns the hashes of the destination's URLs by the ids of their webhooks. */
-  #urlHashes(): Map<string, string> {
+  #urlHashes(): Map<string, string | undefined> {
     const { config, encryptor } = this.deps;
     const destination = config.destination(this.job.scope.destination)?.data;
-    const known = destination ? openWebhooks(destination, encryptor) : [];
-    return new Map(known.flatMap(({ sealed, url }) => (url === undefined ? [] : [[sealed.id, urlHash(url)]])));
+    return destination ? urlHashes(destination, encryptor) : new Map<string, undefined>();
   }
 
   /** Also fails the job if its destination is off, which would cancel the deliveries. */

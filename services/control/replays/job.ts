@@ -4,9 +4,9 @@ import { type DeliveryStatus, isDelivered, isUnderWay } from '../../../shared/mo
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
-import { RECALLS_FORMAT } from '../../../shared/model/recall';
-import { type FieldError, pointer, Problem } from '../http/problem';
+import { type FieldError, pointer } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
+import { requireOn, requireReplayable } from './require';
 
 /** Validates what a replay should send. Pure. */
 
@@ -31,10 +31,14 @@ export interface Wanted {
   maxPerSecond: number;
 }
 
-/** @throws Problem `invalid_fields`, or `conflict` if the destination is off and would cancel the deliveries */
+/**
+ * @throws Problem `invalid_fields`, or `conflict` if the destination is off and would cancel the deliveries, or if it is
+ * that of the alerts
+ */
 export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'>, now: Date): Wanted {
   const fields = parseBody(replayBody, body);
   const { destination, status, type, preview, maxPerSecond } = fields;
+  requireReplayable(destination);
   const errors: FieldError[] = [];
   const wrong = (field: string, detail: string) => errors.push({ pointer: pointer([field]), detail });
   if (!config.destination(destination)) wrong('destination', 'unknown destination');
@@ -55,28 +59,6 @@ export function readReplay(body: unknown, config: Pick<ConfigView, 'destination'
   const some = { status: status ?? null, type: type ?? null, includeDelivered, onlyFailedUrls };
   const scope = { ...again, destination, origin, from, to, ...some };
   return { scope, preview, maxPerSecond };
-}
-
-/** @throws Problem `conflict` */
-export function requireOn(config: Pick<ConfigView, 'destination'>, id: string): void {
-  requireSendable({ enabled: config.destination(id)?.data.enabled === true, paused: false });
-}
-
-/** @throws Problem `conflict` if the destination is off or paused: its deliveries would end or wait again */
-export function requireSendable({ enabled, paused }: { enabled: boolean; paused: boolean } = OFF): void {
-  if (!enabled)
-    throw new Problem('conflict', 'The destination is off and would cancel its deliveries. Switch it on first');
-  if (paused) throw new Problem('conflict', 'The destination is paused. Resume it first: its deliveries then go out');
-}
-const OFF = { enabled: false, paused: false };
-
-/** @throws Problem `conflict` while a process of an older version may run, which does not know recalls */
-export function requireRecalls(config: Pick<ConfigView, 'recordFormat'>): void {
-  if (config.recordFormat() >= RECALLS_FORMAT) return;
-  throw new Problem(
-    'conflict',
-    `Deliveries can be sent or cancelled early once every process has read record format ${RECALLS_FORMAT} for ten minutes. \`waypost record-format show\` names the processes that hold it back`,
-  );
 }
 
 /** Returns the topic that a replay of this scope reads. */

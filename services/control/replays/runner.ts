@@ -4,18 +4,9 @@ import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
-import {
-  type Job,
-  newJob,
-  newRecallJob,
-  type Place,
-  readsMessages,
-  requireOn,
-  type Scope,
-  topicOf,
-  type Wanted,
-} from './job';
+import { type Job, newJob, newRecallJob, type Place, readsMessages, type Scope, topicOf, type Wanted } from './job';
 import { LeasedJob, LEASE_MS } from './leased-job';
+import { requireOn } from './require';
 import { JobRun, type ReplayDeps } from './job-run';
 import { RecallRun } from './recall-run';
 

@@ -144,14 +144,15 @@ describe('all that waits at a destination', () => {
 describe('a replay to some URLs', () => {
   const KNOWN = { topic: 'webhooks', partition: 0, offset: 0 };
   const A = urlHash('https://a.example/');
+  const SAME = 'https://b.example/';
   /** Appends the record of a delivery that one URL took and the other rejected. */
-  async function partly(): Promise<void> {
+  async function partly(topic = 'webhooks', others: ReturnType<typeof aUrl>[] = []): Promise<void> {
     const about = { id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: destination, type: 'track' };
     const times = { acceptedAt: START, expiresAt: START, attempt: 0, hop: 0, replay: 0, closed: [], traceparent: '' };
     const headers = encodeDelivery({ ...about, ...times } as Parameters<typeof encodeDelivery>[0]);
-    control.memory.append([{ topic: 'webhooks', key: `${destination}:0`, value: '{}', headers }]);
+    control.memory.append([{ topic, key: `${destination}:0`, value: '{}', headers }]);
     const urls = [aUrl({ url: webhooks[0]!.id }), aUrl({ url: webhooks[1]!.id, outcome: 'rejected', status: 404 })];
-    await record(anAttempt({ destination, urls, record: KNOWN }));
+    await record(anAttempt({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
   }
   const closed = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
@@ -163,6 +164,36 @@ describe('a replay to some URLs', () => {
     await partly();
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
     expect(closed()).toEqual([[A]]);
+  });
+
+  it('a webhook gets the delivery again although another one has the same URL', async () => {
+    const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
+    await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
+    await partly();
+    expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(202);
+    expect(closed()).toEqual([[A]]);
+  });
+
+  it('an alert is not replayed, since each of its channels needs another body', async () => {
+    await control.call('patch', '/alerts').send({ webhooks: [{ url: 'https://ops.example/' }] });
+    await record(anAttempt({ destination: 'alerts', record: KNOWN }));
+    for (const answer of [
+      await post('/deliveries/dlv_1/replay'),
+      await post('/replays', { destination: 'alerts', includeDelivered: true }),
+    ]) {
+      expect([answer.status, answer.body.detail]).toEqual([409, expect.stringMatching(/each of its channels/)]);
+    }
+    expect(closed()).toEqual([]);
+  });
+
+  it('a replay of many sends each only to the URLs that failed, also if another webhook has the same URL', async () => {
+    const [first, second] = webhooks.map(({ id }, i) => ({ id, url: i === 0 ? 'https://a.example/' : SAME }));
+    const { body } = await change({ webhooks: [first, second, { url: SAME, headers: { 'X-Copy': '1' } }] });
+    webhooks = (body as { webhooks: { id: string }[] }).webhooks;
+    await partly('webhooks.dead', [aUrl({ url: webhooks[2]!.id })]);
+    const wanted = { destination, origin: 'dead_letters', onlyFailedUrls: true };
+    expect((await post('/replays', wanted)).status).toBe(202);
+    await eventually(() => expect(closed()).toEqual([[A]]));
   });
 
   it('an unknown webhook is refused by its place', async () => {
