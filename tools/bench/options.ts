@@ -19,6 +19,7 @@ export const PARTS = [
   'singles',
   'batched',
   'sustained',
+  'rolling',
   'isolation',
   'proxies',
   'backlog',
@@ -32,7 +33,7 @@ export type Part = (typeof PARTS)[number];
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
   ...(['http2', 'telemetry', 'filters', 'load', 'batched'] as const),
-  ...(['sustained', 'proxies', 'outage', 'waiting', 'audiences'] as const),
+  ...(['sustained', 'rolling', 'proxies', 'outage', 'waiting', 'audiences'] as const),
 ];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]

@@ -15,6 +15,7 @@ import { measureLoadCurve } from './cases/load-curve';
 import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
 import { measureProxies } from './cases/proxies';
+import { measureRolling } from './cases/rolling';
 import { measureSustained } from './cases/sustained';
 import { measureTelemetry } from './cases/telemetry';
 import { measureWaiting } from './cases/waiting';
@@ -57,6 +58,7 @@ export async function runRound(
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
   const batched = await attempts.run('batched', 'batches of events', (p) => measureBatched(bench, sizes.batched, p));
+  const rolling = await attempts.run('rolling', 'rolling upgrade', (p) => measureRolling(bench, sizes.rolling, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
   const proxies = await attempts.run('proxies', 'bad proxies', (p) => measureProxies(bench, sizes.proxies, p));
   const backlog = await attempts.run('backlog', 'backlog', (p) => measureBacklog(bench, sizes.backlog, p));
@@ -64,7 +66,7 @@ export async function runRound(
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
-  const alone = { delivery, https, http2, telemetry, filters, load, batched, isolation, proxies };
+  const alone = { delivery, https, http2, telemetry, filters, load, batched, rolling, isolation, proxies };
   const troubled = { backlog, outage, waiting, audiences, hostile };
   return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };
 }

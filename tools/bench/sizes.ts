@@ -11,6 +11,7 @@ import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type ProxiesSize } from './cases/proxies';
+import { type RollingSize } from './cases/rolling';
 import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
@@ -31,6 +32,7 @@ export interface Sizes {
   load: LoadCurveSize;
   latency: LatencySize;
   sustained: SustainedSize;
+  rolling: RollingSize;
   isolation: IsolationSize;
   proxies: ProxiesSize;
   backlog: BacklogSize;
@@ -61,6 +63,7 @@ export const WHOLE: Sizes = {
   load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500] },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
+  rolling: { perSecond: 1_500, warmUpSeconds: 30, seconds: 10 },
   isolation: {
     endpoints: 100,
     hanging: [1, 10, 50],
@@ -101,6 +104,7 @@ export const QUICK: Sizes = {
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   latency: { perSecond: 50, warmUp: 50, count: 300 },
   sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
+  rolling: { perSecond: 300, warmUpSeconds: 5, seconds: 5 },
   isolation: {
     ...WHOLE.isolation,
     seconds: 10,

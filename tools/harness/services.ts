@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { choosePorts, healthPort, localSettings, PORTS } from '../../deploy/standalone/local-settings';
+import { choosePorts, healthPort, localSettings, type PortName, PORTS } from '../../deploy/standalone/local-settings';
 import { type Output } from '../../deploy/standalone/output';
+import { freePorts } from '../../deploy/standalone/ports';
 import { urlOf, whyNotReady } from '../../deploy/standalone/readiness';
 import { localSecrets } from '../../deploy/standalone/secrets';
 import { serviceMain, type ServiceName } from '../../deploy/standalone/service-list';
@@ -69,6 +70,21 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
     controlUrl: urlOf(settings.WAYPOST_HOST, ports.WAYPOST_CONTROL_PORT),
     adminToken: secrets.WAYPOST_ADMIN_TOKEN,
     healthPorts: (name) => ports[healthPort(name)],
+  };
+}
+
+/** Returns the same system for a second process of a service, which has ports of its own. */
+export async function besideIn(system: SystemEnv, name: ServiceName): Promise<SystemEnv> {
+  const [health = 0, own = 0] = await freePorts(2);
+  const ports: Partial<Record<PortName, number>> = {
+    [healthPort(name)]: health,
+    ...(name === 'ingest' && { WAYPOST_INGEST_PORT: own }),
+  };
+  return {
+    ...system,
+    env: { ...system.env, ...asText(ports) },
+    ingestUrl: name === 'ingest' ? urlOf('127.0.0.1', own) : system.ingestUrl,
+    healthPorts: (of) => (of === name ? health : system.healthPorts(of)),
   };
 }
 

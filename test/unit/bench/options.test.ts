@@ -24,7 +24,18 @@ describe('the command line', () => {
   });
 
   it('measures what takes long once, but with --long', () => {
-    const once = ['http2', 'telemetry', 'filters', 'load', 'batched', 'sustained', 'proxies', 'outage', 'waiting'];
+    const once = [
+      'http2',
+      'telemetry',
+      'filters',
+      'load',
+      'batched',
+      'sustained',
+      'rolling',
+      'proxies',
+      'outage',
+      'waiting',
+    ];
     expect([...readOptions([]).once]).toEqual([...once, 'audiences']);
     const long = readOptions(['--long']);
     expect([...long.once]).toEqual([]);

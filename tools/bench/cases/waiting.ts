@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePorts } from '../../../deploy/standalone/ports';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/service/settings';
-import { type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { besideIn, type RunningServices, startServices, type SystemEnv } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
 import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
@@ -95,7 +94,7 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
       await retries.get('retry')?.stop();
       retries.set('retry', await startRetry(system));
     });
-    retries.set('retry 2', await startRetry(await besides(system)));
+    retries.set('retry 2', await startRetry(await besideIn(system, 'retry')));
     await phase('two retries');
     await pause(AFTER_MS);
     return {
@@ -121,16 +120,6 @@ async function startRetry(system: SystemEnv): Promise<RunningServices> {
   const retry = await startServices(system, ['retry']);
   await retry.ready();
   return retry;
-}
-
-/** Returns the same system for a second retry process, with another health port. */
-async function besides(system: SystemEnv): Promise<SystemEnv> {
-  const [port = 0] = await freePorts(1);
-  return {
-    ...system,
-    env: { ...system.env, WAYPOST_RETRY_HEALTH_PORT: String(port) },
-    healthPorts: () => port,
-  };
 }
 
 function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () => Promise<void> } {

@@ -185,6 +185,15 @@ export interface SustainedFigure {
   repeats: number;
 }
 
+/** Processes are replaced one after the other under a constant load. */
+export interface RollingFigure {
+  perSecond: number;
+  /** accepted but never delivered */
+  missing: number;
+  /** the calls that were sent in each step */
+  steps: ({ name: string } & Times)[];
+}
+
 /** Some of the endpoints hang; the figures are of endpoints that hang in no phase. */
 export interface IsolationPhase extends Times {
   /** number of hanging endpoints */
@@ -307,6 +316,7 @@ export interface Round {
   load?: LoadCurveFigure | undefined;
   latency?: LatencyFigure | undefined;
   sustained?: SustainedFigure | undefined;
+  rolling?: RollingFigure | undefined;
   /** of the services of the last four together */
   warnings?: Record<string, number> | undefined;
   isolation?: IsolationFigure | undefined;

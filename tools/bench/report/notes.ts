@@ -73,6 +73,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method: 'as batches, second by second',
     size: ({ sustained: s }) => `batches of ${String(s.callsPerRequest)} for ${String(s.seconds)} s`,
   },
+  rolling: {
+    method:
+      'open loop of single calls to one endpoint; of ingest, router and delivery, one after the other, a second process starts, then the first one stops; calls by the step in which they were sent',
+    size: ({ rolling: r }) =>
+      `${String(r.perSecond)}/s after ${String(r.warmUpSeconds)} s to warm up, ${String(r.seconds)} s a step`,
+  },
   isolation: {
     method:
       'open loop of single calls; every phase has the same rate to every endpoint and measures only endpoints that hang in no phase; the warm-up has separate endpoints, some of them hanging',
@@ -164,10 +170,10 @@ function faultsOfRound(round: Round): string[] {
   const say = (part: string, count: number, what: string) => {
     if (count !== 0) faults.push(`${part}: ${readable(count)} ${what}`);
   };
-  const { delivery, batches, singles, latency, sustained, isolation, backlog, outage, waiting } = round;
+  const { delivery, batches, singles, latency, sustained, rolling, isolation, backlog, outage, waiting } = round;
   for (const [what, count] of Object.entries(delivery?.warnings ?? {})) say('delivery alone', count, what);
   for (const [what, count] of Object.entries(round.warnings ?? {})) say('all services', count, what);
-  for (const [part, figure] of Object.entries({ delivery, batches, singles, latency, sustained, outage })) {
+  for (const [part, figure] of Object.entries({ delivery, batches, singles, latency, sustained, rolling, outage })) {
     if (!figure) continue;
     if ('missing' in figure) say(part, figure.missing, 'accepted and not delivered');
     if ('repeats' in figure) say(part, figure.repeats, 'POSTs more than deliveries');

@@ -16,6 +16,7 @@ export function rowsOf(rounds: readonly Round[]): Row[] {
     ...http2Rows(rounds),
     ...batchedRows(rounds),
     ...loadRows(rounds),
+    ...rolling(rounds),
     ...isolationRows(rounds),
     ...proxyRows(rounds),
     ...troubles(),
@@ -90,6 +91,21 @@ function loop(
     ...[...SERVICES, 'broker'].map((name) => part('', name)),
     ...['bench', 'receiver'].map((name) => part('(not counted) ', name)),
   ]);
+}
+
+function rolling(rounds: readonly Round[]): Row[] {
+  const steps = first(rounds, (round) => round.rolling)?.steps ?? [];
+  return [
+    ...steps.flatMap(({ name }, i) =>
+      rows(`rolling upgrade, ${name}`, (round) => round.rolling?.steps[i], [
+        [', p50', 'ms', ({ p50Ms }) => p50Ms],
+        [', p99', 'ms', ({ p99Ms }) => p99Ms, most(300)],
+      ]),
+    ),
+    ...rows('rolling upgrade', (round) => round.rolling, [
+      [', not arrived', 'webhooks', ({ missing }) => missing, most(0)],
+    ]),
+  ];
 }
 
 function troubles(): Row[] {

@@ -1,0 +1,139 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SERVICES, type ServiceName } from '../../../deploy/standalone/service-list';
+import { deliveryId } from '../../../shared/model/delivery';
+import { besideIn, type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { clockMs, openLoop, until } from '../../harness/timing';
+import { percentile } from '../arithmetic';
+import { Calls, createCustomers, type Customer } from '../load';
+import { type Progress } from '../progress';
+import { type RollingFigure } from '../report/figures';
+import { type Bench, withSystem } from '../setup';
+
+/**
+ * A rolling upgrade under an open loop of single calls: of each service on the path a new process joins, then the old one
+ * leaves. Measures from just before a call to the arrival of its webhook, of the calls in the first seconds of each step.
+ */
+
+const ROLLED = ['ingest', 'router', 'delivery'] as const satisfies readonly ServiceName[];
+const CONNECTIONS = 32;
+const ARRIVAL_MS = 30_000;
+const POLL_MS = 100;
+
+export interface RollingSize {
+  perSecond: number;
+  warmUpSeconds: number;
+  /** of each step */
+  seconds: number;
+}
+
+export async function measureRolling(bench: Bench, size: RollingSize, progress: Progress): Promise<RollingFigure> {
+  const others = SERVICES.filter((name) => !(ROLLED as readonly ServiceName[]).includes(name));
+  return withSystem(bench, { name: 'rolling', services: others }, async ({ system }) => {
+    const running = new Map<ServiceName, RunningServices>();
+    const stepMs = size.seconds * 1_000;
+    try {
+      for (const name of ROLLED) running.set(name, await startOne(system, name));
+      const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/rolling`]);
+      bench.endpoint.reset({ ids: true });
+      const load = new Load(size.perSecond, customers, system.ingestUrl);
+      const steps: { name: string; atMs: number }[] = [];
+      const step = async (name: string, change?: () => Promise<void>) => {
+        steps.push({ name, atMs: clockMs() });
+        const over = pause(stepMs);
+        await Promise.all([progress.during(name, stepMs, () => over), change?.()]);
+      };
+      await progress.during('warm-up', size.warmUpSeconds * 1_000, () => pause(size.warmUpSeconds * 1_000));
+      await step('nothing changes');
+      for (const name of ROLLED) {
+        const old = running.get(name);
+        await step(`${name} joins`, async () => {
+          const beside = await besideIn(system, name);
+          running.set(name, await startOne(beside, name));
+          if (name === 'ingest') load.moveTo(beside.ingestUrl);
+        });
+        await step(`${name} leaves`, () => old?.stop() ?? Promise.resolve());
+      }
+      const sentAt = await load.stop();
+      await until(async () => (await bench.endpoint.report()).count >= sentAt.size, POLL_MS, ARRIVAL_MS);
+      const { arrivals } = await bench.endpoint.report();
+      return { perSecond: size.perSecond, ...outcomeOf({ steps, stepMs, sentAt, arrivals }) };
+    } finally {
+      for (const service of running.values()) await service.stop();
+    }
+  });
+}
+
+async function startOne(system: SystemEnv, name: ServiceName): Promise<RunningServices> {
+  const service = await startServices(system, [name]);
+  await service.ready();
+  return service;
+}
+
+/** An open loop of single calls that may move to another ingest process. */
+class Load {
+  readonly #sentAt = new Map<string, number>();
+  readonly #clients: Calls[] = [];
+  #client: Calls;
+  #stopped = false;
+  readonly #loop: Promise<void>;
+
+  constructor(
+    perSecond: number,
+    private readonly customers: readonly Customer[],
+    ingestUrl: string,
+  ) {
+    this.#client = this.moveTo(ingestUrl);
+    this.#loop = openLoop(
+      perSecond,
+      () => !this.#stopped,
+      () => this.#one(),
+    );
+    // `stop` reports it.
+    this.#loop.catch(() => undefined);
+  }
+
+  moveTo(ingestUrl: string): Calls {
+    const run = `rolling-${String(this.#clients.length)}`;
+    this.#client = new Calls(ingestUrl, CONNECTIONS, this.customers, run);
+    this.#clients.push(this.#client);
+    return this.#client;
+  }
+
+  /** Returns the times of the calls by the ids of their deliveries. */
+  async stop(): Promise<ReadonlyMap<string, number>> {
+    this.#stopped = true;
+    await this.#loop;
+    for (const client of this.#clients) await client.close();
+    return this.#sentAt;
+  }
+
+  async #one(): Promise<void> {
+    const atMs = clockMs();
+    const { customer, messageId } = await this.#client.postSingle();
+    this.#sentAt.set(deliveryId(customer.sourceId, messageId, customer.destinationId), atMs);
+  }
+}
+
+interface Measured {
+  steps: readonly { name: string; atMs: number }[];
+  stepMs: number;
+  sentAt: ReadonlyMap<string, number>;
+  arrivals: ReadonlyMap<string, number>;
+}
+
+/** Sorts the calls by the step in which they were sent. Pure. */
+export function outcomeOf({ steps, stepMs, sentAt, arrivals }: Measured): Omit<RollingFigure, 'perSecond'> {
+  const latencies = new Map(steps.map(({ name }) => [name, [] as number[]]));
+  let missing = 0;
+  for (const [id, atMs] of sentAt) {
+    const arrivedAt = arrivals.get(id);
+    if (arrivedAt === undefined) {
+      missing++;
+      continue;
+    }
+    const step = steps.findLast((each) => each.atMs <= atMs && atMs < each.atMs + stepMs);
+    if (step) latencies.get(step.name)?.push(arrivedAt - atMs);
+  }
+  const timesOf = (all: number[]) => ({ count: all.length, p50Ms: percentile(all, 0.5), p99Ms: percentile(all, 0.99) });
+  return { missing, steps: [...latencies].map(([name, all]) => ({ name, ...timesOf(all) })) };
+}
