@@ -1,6 +1,6 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { listOf, type Session, whole } from '../command';
-import { CliError } from '../process-context';
+import { CliError, usage } from '../process-context';
 import { readSecretFile } from '../secret-input';
 
 /** The options for batches, the retry plan and the proxy of a destination. */
@@ -40,13 +40,20 @@ export async function deliveryFieldsOf({ world }: Session, options: DeliveryOpti
     ...(timeout !== undefined && { timeout: orNull(timeout) }),
     ...(retryOn !== undefined && { on: statusesOf(retryOn) }),
   };
-  const proxy = proxyFile === undefined ? options.proxy : await readSecretFile(world, proxyFile);
+  const proxy = proxyFile === undefined ? withoutLogin(options.proxy) : await readSecretFile(world, proxyFile);
   return {
     ...(batch !== undefined && { batch: batchOf(batch) }),
     // A merge patch removes the parts that are null, which the type of a creation does not allow.
     ...(Object.keys(plan).length > 0 && { retry: plan as NonNullable<Change['retry']> }),
     ...(proxy !== undefined && { proxy: orNull(proxy) }),
   };
+}
+
+/** `***` is the login that the API shows and keeps. @throws CliError if the argument contains another one */
+function withoutLogin(proxy: string | undefined): string | undefined {
+  const [, login] = /^[^/]*:\/\/([^/]*)@/.exec(proxy ?? '') ?? [];
+  if (login === undefined || login === '***') return proxy;
+  throw usage('--proxy must not contain a user name or password, which `ps` shows. Give it with --proxy-file.');
 }
 
 /** Lists batches, plan and proxy for `Printer.thing`. */

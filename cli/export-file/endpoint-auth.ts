@@ -72,26 +72,39 @@ function hidden(value: unknown): unknown {
 
 /**
  * Returns the settings of a URL in the form that the API takes.
- * @param stays the URL here, if its stored secrets may be kept
+ * @param here the URL here, whose settings stay if the file lacks them
+ * @param keeps false: the API keeps no stored secret, because the proxy changes
  * @param missing receives the name of each secret that is neither given nor stored
  */
 export function withSecrets(
-  wanted: FileAuth & { url: string },
-  stays: Shown | undefined,
-  { secrets, missing }: { secrets: AuthSecrets | undefined; missing: string[] },
+  file: FileAuth & { url: string },
+  here: Shown | undefined,
+  { keeps, secrets, missing }: { keeps: boolean; secrets: AuthSecrets | undefined; missing: string[] },
 ): Pick<Webhook, 'auth' | 'tls'> {
-  const { origin } = new URL(wanted.url);
+  const { origin } = new URL(file.url);
   const note = (field: string) => void missing.push(`${field} of ${origin}`);
+  const wanted = { ...(here && authToFile(here, () => undefined as never)), ...given(file) };
+  // The API keeps the secrets of a URL only for the same token endpoint.
+  const stays = keeps && tokenOrigin(wanted.auth) === tokenOrigin(here?.auth) ? here : undefined;
   const stored = stays?.auth?.type === wanted.auth?.type ? stays?.auth : undefined;
-  const auth =
-    wanted.auth === undefined
-      ? stays?.auth
-      : wanted.auth && filled(wanted.auth, { stored, given: secrets?.auth, path: 'auth', note });
+  const before = missing.length;
+  const auth = wanted.auth && filled(wanted.auth, { stored, given: secrets?.auth, path: 'auth', note });
   return {
-    // A token URL that was lost with its key is null, and the API refuses it.
-    ...(auth && { auth: auth as Webhook['auth'] }),
+    // A token URL that was lost with its key is null, and the API refuses it. It also refuses a part of the secrets.
+    ...(auth && missing.length === before && { auth: auth as Webhook['auth'] }),
     ...tlsOf(wanted, stays, { key: secrets?.tls?.key, note }),
   };
+}
+
+/** Returns the fields that the file has. */
+function given({ auth, tls }: FileAuth): FileAuth {
+  return { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) };
+}
+
+/** Returns the origin of the token endpoint; undefined: there is none, or it was lost with its key. */
+function tokenOrigin(auth: FileAuth['auth'] | Shown['auth']): string | undefined {
+  const url = auth?.type === 'oauth2' && 'tokenUrl' in auth ? auth.tokenUrl : undefined;
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 interface Sources {
@@ -130,8 +143,7 @@ function tlsOf(
   stays: Shown | undefined,
   { key: given, note }: { key: string | undefined; note: (field: string) => void },
 ): Pick<Webhook, 'tls'> {
-  if (tls === undefined) return stays?.tls ? { tls: stays.tls } : {};
-  if (tls === null) return {};
+  if (!tls) return {};
   const stored = stays?.tls;
   const kept = stored && stored.certificate === tls.certificate ? stored.key : null;
   const key = tls.key === HIDDEN ? (given ?? kept) : tls.key;

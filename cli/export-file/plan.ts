@@ -164,9 +164,9 @@ function withValues(
   missing: string[],
 ): Webhook {
   const { url, headers } = wanted;
-  const isMoved = same !== undefined && movesProxy(proxy, same);
-  const stays = isMoved ? undefined : same?.webhooks.find((webhook) => webhook.url === url);
-  const stored = stays?.headers ?? {};
+  const keeps = same === undefined || !movesProxy(proxy, same);
+  const here = same?.webhooks.find((webhook) => webhook.url === url);
+  const stored = (keeps && here?.headers) || {};
   const values: NonNullable<Webhook['headers']> = {};
   for (const [name, value] of Object.entries(headers)) {
     const given = value === HIDDEN ? secrets?.headers[name] : value;
@@ -174,7 +174,7 @@ function withValues(
     else if (Object.hasOwn(stored, name)) values[name] = { keep: true };
     else missing.push(`header ${name} of ${new URL(url).origin}`);
   }
-  return { url, headers: values, ...withSecrets(wanted, stays, { secrets, missing }) };
+  return { url, headers: values, ...withSecrets(wanted, here, { keeps, secrets, missing }) };
 }
 
 function isSame(wanted: FileDestination, same: Destination, present: Present): boolean {

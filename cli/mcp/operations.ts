@@ -39,7 +39,10 @@ export interface OperationTool {
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
 }
 
-/** Returns the operations that a token may call, as tools. Event streams are left out, because they have no end. */
+/**
+ * Returns the operations that a token may call, as tools. Event streams are left out, because they have no end, and
+ * sessions, because they are for browsers: the assistant has a token.
+ */
 export function operationTools(
   { paths }: OpenApi,
   { role, rights }: Pick<Session, 'role' | 'rights'>,
@@ -49,10 +52,10 @@ export function operationTools(
     Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
   );
   return all
-    .filter(({ described }) => {
+    .filter(({ path, described }) => {
       const { 'x-waypost-role': needed, 'x-waypost-rights': needs = [] } = described;
       const may = mayAct(role, needed) && needs.every((right) => hasRight(rights ?? undefined, right));
-      return may && !isStream(described);
+      return may && !isStream(described) && path !== '/session';
     })
     .map(({ method, path, described }) => toolOf(method, path, described))
     .filter(({ annotations }) => !readOnly || annotations.readOnlyHint);

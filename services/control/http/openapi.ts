@@ -81,6 +81,12 @@ function content(description: string, response: ResponseName, type: string): obj
 }
 
 function jsonSchema(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    ...{ io: 'input', unrepresentable: 'any', reused: 'inline' },
+    // On the wire a flag is one of two texts, and no text is a boolean.
+    override: ({ jsonSchema: made }) => {
+      if (made.type === 'boolean') delete made.enum;
+    },
+  });
   return rest;
 }

@@ -369,6 +369,35 @@ describe('the authentication, TLS settings and signatures of a destination', () 
     expect(bodyOf(planImport(plain, here(), {}, false)).webhooks).toEqual([{ url: URL, headers: {} }]);
   });
 
+  test('need their secrets again through another proxy, also if a file of an earlier version lacks them', () => {
+    const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
+    const old = webhooks.map(({ url, headers }) => ({ url, headers }));
+    const moved = { ...file, destinations: [{ ...rest, webhooks: old, proxy: 'http://proxy.example:3128' }] };
+    expect(planImport(moved, here(), {}, false).faults).toEqual([
+      expect.stringMatching(/"Hook" needs auth\.clientSecret .*, auth\.params\.resource .*, tls\.key of/),
+    ]);
+    const secrets = { auth: { clientSecret: 's', params: { resource: 'r' } }, tls: { key: 'a key' } };
+    const { faults, steps } = planImport(moved, here(), parseSecrets(JSON.stringify({ Hook: secrets })), false);
+    expect(faults).toEqual([]);
+    const auth = { type: 'oauth2', tokenUrl: OAUTH2.tokenUrl, clientSecret: 's', params: { resource: 'r' } };
+    expect(bodyOf({ faults, steps }).webhooks).toMatchObject([{ auth, tls: { certificate: 'PEM', key: 'a key' } }]);
+    // Without them, the destination is switched off, and keeps no part of its authentication.
+    const without = bodyOf(planImport(moved, here(), {}, true));
+    expect(without).toMatchObject({ enabled: false });
+    expect(without.webhooks[0]).not.toHaveProperty('auth');
+  });
+
+  test('need their secrets again for another token endpoint, which must not get the stored ones', () => {
+    const tokenUrl = 'https://other.example/token';
+    const present = here({ auth: { ...OAUTH2, tokenUrl } });
+    const needed = /"Hook" needs auth\.params\.resource .*, auth\.clientSecret .*, tls\.key of/;
+    expect(planImport(file, present, {}, false).faults).toEqual([expect.stringMatching(needed)]);
+    const near = here({ auth: { ...OAUTH2, tokenUrl: 'https://login.example/another' } });
+    expect(bodyOf(planImport(file, near, {}, false)).webhooks).toMatchObject([
+      { auth: { tokenUrl: OAUTH2.tokenUrl, clientSecret: { keep: true } }, tls: { key: { keep: true } } },
+    ]);
+  });
+
   test('stay as they are if a file of an earlier version lacks them', () => {
     const [{ signature: _, webhooks, ...rest }] = file.destinations as [(typeof file.destinations)[number]];
     const old = webhooks.map(({ url, headers }) => ({ url, headers }));

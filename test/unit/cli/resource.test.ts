@@ -71,6 +71,10 @@ test.each([
   [['deliveries', 'list', '--since', 'soon'], /^--since must be /],
   [['notices', 'list', '--limit', '0'], /^--limit must be a whole number from 1 to 100000/],
   [['tokens', 'edit', 'A'], /^Nothing to change/],
+  [
+    ['destinations', 'create', 'A', '--webhook', 'https://a.example/', '--proxy', 'http://me:secret@b.example'],
+    /-file\.\n$/,
+  ],
 ])('the wrong usage %j sends no request and exits with 2', async (argv, why) => {
   expect(await run(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(why) });
   expect(requests).toEqual([]);
