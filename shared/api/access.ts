@@ -44,6 +44,8 @@ type OperationKey = `${Method} ${PathOf<Resource> | '/session' | '/openapi.json'
 export interface Access {
   /** the least role; `none`: needs no token */
   role: Role | 'none';
+  /** true: a POST that computes something and stores nothing needs the right to read */
+  reads?: true;
   /** a right that tokens need in addition, because the response contains other resources */
   alsoNeeds?: Right;
   /** fields that only administrators may set, because they control where Waypost sends and how it signs */
@@ -68,7 +70,8 @@ export const ACCESS = {
   'POST /sources/{id}/rotate-key': admin,
   'GET /destinations': reader,
   'POST /destinations': admin,
-  'POST /destinations/preview': { ...reader, alsoNeeds: 'events:read' },
+  // With an event, it needs the right to read events, too.
+  'POST /destinations/preview': { ...reader, reads: true },
   'GET /destinations/{id}': reader,
   'PATCH /destinations/{id}': { ...operator, adminFields: ['webhooks', 'sharedSecret', 'signature', 'proxy'] },
   'DELETE /destinations/{id}': admin,
@@ -149,9 +152,9 @@ export const accessTo = (id: OperationId): Access => ACCESS[id];
 export function rightsFor(id: OperationId): Right[] {
   const [method, path = ''] = id.split(' ');
   const resource = RESOURCES.find((each) => each === path.split('/')[1]);
-  const { role, alsoNeeds } = accessTo(id);
+  const { role, alsoNeeds, reads } = accessTo(id);
   if (role === 'none') return [];
-  const own: Right[] = resource ? [`${resource}:${method === 'GET' ? 'read' : 'write'}`] : [];
+  const own: Right[] = resource ? [`${resource}:${method === 'GET' || reads ? 'read' : 'write'}`] : [];
   return alsoNeeds ? [...own, alsoNeeds] : own;
 }
 

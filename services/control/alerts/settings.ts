@@ -8,6 +8,7 @@ import {
   type AlertSettings,
   DEFAULT_ALERTS,
   type Destination,
+  type EncryptedWebhook,
 } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { secretsNow, secretsView } from '../destinations/rotation';
@@ -15,7 +16,7 @@ import { openWebhooks } from '../destinations/stored-webhook';
 import { sealWebhooks, webhookErrors, webhookViews } from '../destinations/webhooks';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
-import { parseBody } from '../http/validate';
+import { invalidFields, parseBody } from '../http/validate';
 
 /**
  * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure except for the
@@ -58,6 +59,10 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
     fields.sharedSecret === undefined ? kept : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
   const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
   const webhooks = has(patch, 'webhooks') ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;
+  const formats = has(patch, 'webhooks')
+    ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats)
+    : formatsKept(before);
+  if (has(patch, 'webhooks')) requireRoutingKeys(webhooks, formats.formats);
   return {
     ...rest,
     enabled: fields.enabled,
@@ -67,7 +72,7 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
       ...{ failingForMs: failingFor, deadLettersEveryMs: deadLettersEvery },
       ...(switchOffAfterMs !== undefined && { switchOffAfterMs }),
       ...(fields.email.length > 0 && { email: [...new Set(fields.email)] }),
-      ...(has(patch, 'webhooks') ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats) : formatsKept(before)),
+      ...formats,
     },
     updatedAt: now.toISOString(),
   };
@@ -78,7 +83,7 @@ function formatsOf(
   given: readonly { format?: AlertFormat | undefined }[],
   sealed: readonly { id: string }[],
   before: AlertSettings['formats'] = {},
-) {
+): Pick<AlertSettings, 'formats'> {
   const formats = sealed.flatMap(({ id }, i) => {
     const format = given[i]?.format ?? before[id] ?? 'default';
     return format === 'default' ? [] : [[id, format] as const];
@@ -86,8 +91,22 @@ function formatsOf(
   return formats.length > 0 ? { formats: Object.fromEntries(formats) } : {};
 }
 
-function formatsKept({ alerts }: Destination) {
+function formatsKept({ alerts }: Destination): Pick<AlertSettings, 'formats'> {
   return alerts?.formats ? { formats: alerts.formats } : {};
+}
+
+/** PagerDuty takes no event without a routing key. @throws Problem `invalid_fields` */
+function requireRoutingKeys(
+  webhooks: readonly Pick<EncryptedWebhook, 'id' | 'auth'>[],
+  formats: AlertSettings['formats'] = {},
+): void {
+  const detail = 'the format pagerduty needs {"type": "pagerduty", "routingKey": "…"}';
+  const errors = webhooks.flatMap(({ id, auth }, i) =>
+    formats[id] === 'pagerduty' && auth?.type !== 'pagerduty'
+      ? [{ pointer: pointer(['webhooks', i, 'auth']), detail }]
+      : [],
+  );
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 /** Refuses new addresses that nothing could be sent to. */

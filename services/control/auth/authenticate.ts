@@ -1,5 +1,6 @@
 import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
+import { hasRight, type Right } from '../../../shared/api/access';
 import { Problem } from '../http/problem';
 import { type TokenUses } from '../tokens/token-uses';
 import { type Actor, hasExpired, type Identities, type Identity } from './identities';
@@ -100,4 +101,15 @@ function unauthorized(given: boolean, detail = 'Unknown or revoked token'): Prob
 
 export function seesSecrets({ role }: Actor): boolean {
   return role === 'admin';
+}
+
+/**
+ * @param rights of the token; undefined: all that the role allows
+ * @throws Problem `forbidden`
+ */
+export function requireRights(needed: readonly Right[], rights: readonly string[] | undefined): void {
+  const missing = needed.filter((right) => !hasRight(rights, right));
+  if (missing.length > 0) {
+    throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
+  }
 }

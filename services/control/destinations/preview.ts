@@ -7,6 +7,7 @@ import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { addOwnHeaders } from '../../../shared/model/webhook-request';
 import { type Rendered, renderOnce } from '../../../shared/render/render-request';
+import { requireRights } from '../auth/authenticate';
 import { type ControlContext } from '../context';
 import { pointer, type Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
@@ -29,9 +30,14 @@ type Target = Pick<Destination, 'id' | 'request'> & {
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
 };
 
-/** @throws Problem `invalid_fields` that names the field, also if the message cannot be rendered */
-export function previewRequest(deps: ControlContext, body: unknown) {
+/**
+ * @param rights of the token; undefined: all that the role allows
+ * @throws Problem `invalid_fields` that names the field, also if the message cannot be rendered; `forbidden` if the token
+ * may not read the event
+ */
+export function previewRequest(deps: ControlContext, body: unknown, rights: readonly string[] | undefined) {
   const { destination, event, message } = parseBody(previewBody, body);
+  if (event !== undefined) requireRights(['events:read'], rights);
   const target = typeof destination === 'string' ? stored(deps, destination) : drafted(body);
   const shown = event === undefined ? { source: PREVIEW, message: given(deps, message) } : recent(deps, event);
   if (event !== undefined && message !== undefined) throw wrong('message', 'cannot be combined with event');

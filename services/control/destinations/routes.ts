@@ -39,7 +39,7 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
       deps.log.info({ destination: id }, 'destination.created');
       return view(by, entry);
     },
-    'POST /destinations/preview': ({ body }) => previewRequest(deps, body),
+    'POST /destinations/preview': ({ body, identity }) => previewRequest(deps, body, identity.rights),
     'GET /destinations/{id}': (call) => view(call.by, entries.get('destination', own(call).id)),
     'PATCH /destinations/{id}': async (call) => {
       const { id, body: patch = {} } = own(call);

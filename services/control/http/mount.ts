@@ -1,7 +1,6 @@
 import { type Request, type RequestHandler, type Response } from 'express';
 import {
   type ACCESS,
-  hasRight,
   mayAct,
   type Method,
   type OperationId,
@@ -13,7 +12,7 @@ import { operationOf, type Operations, type Query, type StreamId } from '../../.
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
 import { type AuditContext, auditAction } from '../audit/store';
-import { type Access, credentialsOf, identify } from '../auth/authenticate';
+import { type Access, credentialsOf, identify, requireRights } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
 import { etag } from './entry-patch';
 import { readJson, parseQuery } from './validate';
@@ -219,8 +218,5 @@ function requireAccess(id: OperationId, needed: Role, { actor, rights }: Identit
   if (!mayAct(actor.role, needed)) {
     throw new Problem('forbidden', `This requires the role ${needed}; your token has ${actor.role}`);
   }
-  const missing = rightsFor(id).filter((right) => !hasRight(rights, right));
-  if (missing.length > 0) {
-    throw new Problem('forbidden', `This requires the right ${missing.join(' and ')}, which your token does not have`);
-  }
+  requireRights(rightsFor(id), rights);
 }

@@ -90,6 +90,26 @@ describe('/alerts', () => {
     expect((await set({ webhooks: [{ url: URL, format: 'fax' }] })).body.errors[0].pointer).toBe('#/webhooks/0/format');
   });
 
+  it('the format pagerduty needs a routing key, which may be a stored one', async () => {
+    const webhook = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty' };
+    const bearer = { type: 'bearer', token: 'planted-token' };
+    for (const fields of [{}, { auth: bearer }]) {
+      const refused = await set({ webhooks: [{ url: URL }, { ...webhook, ...fields }] });
+      expect([refused.status, refused.body.errors]).toEqual([
+        422,
+        [{ pointer: '#/webhooks/1/auth', detail: expect.stringContaining('routingKey') as string }],
+      ]);
+    }
+    expect((await get('/alerts')).version).toBe(0);
+    const auth = { type: 'pagerduty', routingKey: 'planted-key' };
+    const stored = await set({ webhooks: [{ ...webhook, auth }] });
+    expect(stored.status).toBe(200);
+    const [{ id }] = stored.body.webhooks as [{ id: string }];
+    const kept = { ...auth, routingKey: { keep: true } };
+    expect((await set({ webhooks: [{ id, url: webhook.url, auth: kept }] })).status).toBe(200);
+    expect((await set({ webhooks: [{ id, url: webhook.url }] })).status).toBe(422);
+  });
+
   it('e-mail addresses are validated, and refused without a mail server', async () => {
     expect((await set({ email: ['ops@example.com', 'ops@example.com'] })).body.email).toEqual(['ops@example.com']);
     expect((await set({ email: ['nobody'] })).body.errors[0].pointer).toBe('#/email/0');

@@ -82,6 +82,23 @@ describe('a token without events:read', () => {
   });
 });
 
+it('a token that may read destinations can preview their requests, but no event without events:read', async () => {
+  const webhooks = [{ url: 'https://a.example.com/' }];
+  const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
+  const { body: destination } = await control.call('post', '/destinations').send(made);
+  const preview = async (as: readonly Right[], fields: object = {}) => {
+    const asked = supertest(control.app).post('/api/v1/destinations/preview');
+    const answer = await asked
+      .set('Authorization', `Bearer ${await make(as)}`)
+      .send({ destination: destination.id, ...fields });
+    return answer.status;
+  };
+  expect(await preview(['destinations:read'])).toBe(200);
+  expect(await preview(['destinations:write'])).toBe(403);
+  expect(await preview(['destinations:read'], { event: 'evt_1' })).toBe(403);
+  expect(await preview(['destinations:read', 'events:read'], { event: 'evt_1' })).toBe(422);
+});
+
 it('a token without audiences:read cannot read members by a preview', async () => {
   const token = await make(['audiences:write']);
   const refused = await ask(token, 'POST /audiences/preview');
