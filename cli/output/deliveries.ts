@@ -26,8 +26,9 @@ export const deliveryColumns = (nameOf: (destination: string) => string): Column
   { title: 'NEXT', of: ({ nextAttemptAt }) => nextAttemptAt },
 ];
 
-/** Names an attempt. Each replay counts its attempts from 1. */
-export function tryOf({ n, replay }: Pick<Attempt, 'n' | 'replay'>): string {
+/** Names an attempt. Each replay counts its attempts from 1. Without a request, no attempt was made. */
+export function tryOf({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'withheld'>): string {
+  if (withheld) return 'not sent';
   return replay === 0 ? String(n) : `${String(n)} of replay ${String(replay)}`;
 }
 

@@ -117,6 +117,9 @@ const attempt = z.strictObject({
   notCalled: z.array(z.string()).optional().meta({
     description: 'Webhook ids that a delivered attempt did not call: they rejected it earlier, or had no room in time',
   }),
+  withheld: z.literal(true).optional().meta({
+    description: 'No request was sent, for example without an OAuth2 token or a working proxy. It counts as no attempt',
+  }),
   urls: z.array(
     url.extend({
       address: z.string().nullable().optional().meta({

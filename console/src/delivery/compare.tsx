@@ -58,6 +58,7 @@ export function Compare({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-export function attemptName({ n, replay }: Pick<Attempt, 'n' | 'replay'>): string {
+export function attemptName({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'withheld'>): string {
+  if (withheld) return words.withheld(n);
   return replay === 0 ? words.attempt(n) : words.attemptOfReplay(n, replay);
 }

@@ -39,7 +39,7 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   return {
     at: attempt.at,
     kind: attempt.outcome === 'delivered' ? 'done' : 'bad',
-    text: words.attempt(attempt.n, results.join(', '), took),
+    text: attempt.withheld ? words.withheld(results.join(', ')) : words.attempt(attempt.n, results.join(', '), took),
   };
 }
 

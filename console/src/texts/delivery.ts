@@ -11,6 +11,7 @@ export const delivery = {
     what: 'What',
     again: ' again',
     attempt: (n: number) => `Attempt ${n}`,
+    withheld: (n: number) => `Before attempt ${n}: not sent`,
     attemptOfReplay: (n: number, replay: number) => `Attempt ${n} of replay ${replay}`,
   },
   differences: {
@@ -82,6 +83,7 @@ export const delivery = {
     accepted: 'Accepted',
     replay: (replay: number) => `Replay ${replay}`,
     attempt: (n: number, results: string, took: string) => `Attempt ${n}: ${results} (${took})`,
+    withheld: (results: string) => `Not sent: ${results}`,
     nextAttempt: 'Next attempt',
     nextAttemptSoon: 'Next attempt: as soon as possible',
     givesUp: 'Gives up',

@@ -89,8 +89,17 @@ export function deliveryDetail(row: DeliveryRow, present: Present, called: Calle
 }
 
 function attemptView<T>(
-  { n, replay, at, durationMs, outcome, notCalled, urls }: Try,
+  { n, replay, at, durationMs, outcome, notCalled, withheld, urls }: Try,
   view: (url: Try['urls'][number]) => T,
 ) {
-  return { n, replay, at, durationMs, outcome, ...(notCalled && { notCalled }), urls: urls.map(view) };
+  return {
+    n,
+    replay,
+    at,
+    durationMs,
+    outcome,
+    ...(notCalled && { notCalled }),
+    ...(withheld && { withheld }),
+    urls: urls.map(view),
+  };
 }

@@ -32,7 +32,8 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): M
   const add = (what: string, atMs: number, count = 1) => {
     counts.push({ destination: after.destination, minute: Math.floor(atMs / MINUTE_MS) * MINUTE_MS, what, count });
   };
-  for (const { at, outcome } of newTries(before, after)) {
+  for (const { at, outcome, withheld } of newTries(before, after)) {
+    if (withheld) continue;
     add('attempts', Date.parse(at));
     if (outcome !== 'delivered') add('failed', Date.parse(at));
   }

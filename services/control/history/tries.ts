@@ -20,6 +20,8 @@ export interface Try {
   urls: UrlAttempt[];
   /** ids of URLs that a delivered attempt did not call; absent: none */
   notCalled?: string[];
+  /** no request was sent, for example without an OAuth2 token: it counts as no attempt */
+  withheld?: true;
 }
 
 /** Bounds the row if an endpoint keeps failing or a tier lasts milliseconds. */
@@ -29,7 +31,7 @@ const MAX_RESPONSES = 30;
 /** Adds the try of an event. Returns the same list if it already contains the try. */
 export function addTry(tries: Try[], event: AttemptEvent): Try[] {
   const { n, replay, at, durationMs, outcome, urls, notCalled } = event;
-  const same = tries.filter((each) => each.n === n && each.replay === replay);
+  const same = tries.filter((each) => each.n === n && each.replay === replay && !each.withheld);
   const added: Try = { n, replay, at, durationMs, outcome, urls, ...(notCalled && { notCalled }) };
   if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
   // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
@@ -53,7 +55,7 @@ export function addWithheld(tries: Try[], { n, replay, at, urls }: WaitingEvent)
   if (!urls) return tries;
   if (tries.some((each) => each.at === at && each.replay === replay)) return tries;
   const durationMs = Math.max(...urls.map((url) => url.durationMs));
-  return bounded([...tries, { n: n + 1, replay, at, durationMs, outcome: 'retry', urls }]);
+  return bounded([...tries, { n: n + 1, replay, at, durationMs, outcome: 'retry', urls, withheld: true }]);
 }
 
 function bounded(tries: Try[]): Try[] {

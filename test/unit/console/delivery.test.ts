@@ -40,6 +40,12 @@ describe('the timeline of a delivery', () => {
     expect(texts(aDelivery())).toEqual(['Accepted', 'Attempt 1: 500 (12 ms)', 'Next attempt', 'Gives up']);
   });
 
+  it('shows a request that was withheld as not sent, and not as an attempt', () => {
+    const error = { code: 'token', message: 'status 401' };
+    const attempts = [anAttempt(1, { status: undefined, error }, { withheld: true })];
+    expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: token');
+  });
+
   it('announces no time that has passed', () => {
     const past = { attemptsMade: 0, nextAttemptAt: iso(-3_300_000), expiresAt: iso(60_000), waitsFor: 'circuit_open' };
     const moments = momentsOf(aDelivery({ attempts: [], budget: past }), NOW);

@@ -26,6 +26,15 @@ it.each<[string, DeliveryEvent[], Record<string, number>]>([
   ['a delivery that is read twice counts once', [anAttempt(), anAttempt()], { attempts: 1, delivered: 1, took: 1 }],
   ['a wait does not count', [aWait()], {}],
   [
+    'a wait whose requests were withheld counts as no attempt, and the attempt after it counts',
+    [
+      aWait({ reason: 'token', urls: [aUrl({ outcome: 'retry' })] }),
+      aWait({ reason: 'token', hop: 1, at: at(30), urls: [aUrl({ outcome: 'retry' })] }),
+      anAttempt({ hop: 2, at: at(60) }),
+    ],
+    { attempts: 1, delivered: 1, took: 1 },
+  ],
+  [
     'a failure and its dead letter both count',
     [aFailure(), aDeath({ hop: 1, at: at(9) })],
     { attempts: 1, failed: 1, dead: 1 },
