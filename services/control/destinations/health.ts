@@ -42,7 +42,8 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export function healthOf(observed: Observed): DestinationHealth {
   const { span, steps, open, known, nowMs, destination } = observed;
   const whole = totals(steps);
-  const state = stateOf({ ...observed, whole, recent: totals(observed.recent), open: open.count });
+  const waitsMs = nowMs - (open.oldestAt ?? nowMs);
+  const state = stateOf({ ...observed, whole, recent: totals(observed.recent), open: open.count, waitsMs });
   const begunAt = Math.max(span.sinceMs, Date.parse(destination.createdAt));
   const seconds = Math.max(1, (span.untilMs - begunAt) / 1_000);
   return {
@@ -76,6 +77,8 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
   recent: Counts;
   /** number of open deliveries */
   open: number;
+  /** age of the oldest one */
+  waitsMs: number;
 }
 
 /**
@@ -86,17 +89,19 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - idle: it has no attempt in the span, and nothing waits
  * - failing: by the rule of the alerts, or fewer than half of its recent attempts succeeded. Without recent attempts,
  *   all attempts of the span count
- * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, or the circuit of one URL is open
+ * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
+ *   delivery waits for long without any recent attempt
  * - healthy: otherwise
  */
-export function stateOf({ destination, whole, recent, open, circuits, known }: Present): State {
+export function stateOf({ destination, whole, recent, open, waitsMs, circuits, known }: Present): State {
   if (!destination.enabled) return 'off';
   if (destination.paused) return 'paused';
   if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
   if (known?.failing) return 'failing';
   const judged = judge(recent.attempts > 0 ? recent : whole);
-  return judged === 'healthy' && circuits.length > 0 ? 'degraded' : judged;
+  const isStuck = recent.attempts === 0 && open > 0 && waitsMs > RECENT_MS;
+  return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
 }
 
 function judge(counts: Counts): Judged {

@@ -32,7 +32,7 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
         ]),
       );
       const destinations = config.list('destination').flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
-      const rows = rowsOf(destinations, { counts, recent, open, circuits, health });
+      const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });
       const trendFor = trendOf(trends, trendSpan);
       return {
         since: new Date(span.sinceMs).toISOString(),

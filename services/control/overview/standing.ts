@@ -16,6 +16,7 @@ interface Known {
   circuits: readonly CircuitRow[];
   /** of destinations with failures since their last success */
   health: ReadonlyMap<string, Health>;
+  nowMs: number;
 }
 
 function byDestination<T extends { destination: string }>(rows: readonly T[]): (destination: string) => T[] {
@@ -43,12 +44,18 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
         ...{ destination, whole, circuits, known: health },
         recent: totals(recentOf(id)),
         open: open.reduce((sum, { count }) => sum + count, 0),
+        waitsMs: known.nowMs - oldest,
       }),
       successRate: rateOf(whole),
-      lastError: lastErrorOf(health),
+      lastError: health && isOver(health) ? null : lastErrorOf(health),
       oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
     };
   });
+}
+
+/** Returns whether something was delivered since the last failure. */
+function isOver({ error, successAt }: Health): boolean {
+  return error !== null && successAt !== null && successAt >= error.at;
 }
 
 /** Points of a line in a row of a table. */

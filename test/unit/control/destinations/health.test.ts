@@ -94,6 +94,18 @@ it.each<[string, string, string, Partial<Observed>]>([
     iso(NOW - RECENT_MS),
     { steps: good, recent: good, circuits: [aCircuit('whk_1')] },
   ],
+  [
+    'degraded',
+    'if a delivery waits for long and nothing was tried recently',
+    iso(NOW - RECENT_MS),
+    { steps: good, open: { count: 1, oldestAt: NOW - RECENT_MS - 1 } },
+  ],
+  [
+    'healthy',
+    'if a delivery waits for a short time and nothing was tried recently',
+    iso(NOW - HOUR_MS),
+    { steps: good, open: { count: 1, oldestAt: NOW - RECENT_MS } },
+  ],
   ['failing', 'if most attempts fail', iso(NOW - HOUR_MS), { steps: bad, recent: bad }],
   [
     'failing',
@@ -163,6 +175,7 @@ it('each row of many destinations has the state that the destination alone has',
     ],
     circuits: [],
     health: new Map([['dst_1', { ...unknownHealth(), error: { at: NOW, text: 'timeout: none', code: 'timeout' } }]]),
+    nowMs: NOW,
   });
   expect(rows).toMatchObject([
     {
@@ -171,6 +184,17 @@ it('each row of many destinations has the state that the destination alone has',
     },
     { destination: 'dst_2', state: 'healthy', successRate: 1, lastError: null, oldestWaitingAt: null },
   ]);
+});
+
+it('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
+  const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
+  const row = (successAt: number, oldest: number) => {
+    const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
+    const open = [{ destination: 'dst_1', status: 'held', count: 1, oldest }];
+    return rowsOf([aDestination()], { counts: [], recent: [], open, circuits: [], health, nowMs: NOW })[0];
+  };
+  expect(row(NOW - 60_001, NOW)).toMatchObject({ state: 'healthy', lastError: { code: 'timeout' } });
+  expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({ state: 'degraded', lastError: null });
 });
 
 it('a trend has a number for each step, also for steps without a count', () => {
