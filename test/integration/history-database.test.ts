@@ -41,6 +41,7 @@ import {
   renewJob,
   resumeJob,
   saveJob,
+  saveResults,
 } from '../../services/control/replays/store';
 import { type Job, newJob } from '../../services/control/replays/job';
 import { openPglite } from '../../services/control/history/pglite';
@@ -644,6 +645,16 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await cancelJob(database, 'rpl_1');
     await expire();
     expect(await resumeJob(database, again, mine)).toEqual({ orderly: false });
+  });
+
+  it('stores the results of a replay that has ended, and none of one that runs', async () => {
+    await addJob(database, job('rpl_1', { status: 'running' }), mine);
+    const results = { delivered: 2, failedAgain: 1 };
+    await saveResults(database, 'rpl_1', results);
+    expect(await getJob(database, 'rpl_1')).not.toHaveProperty('results');
+    await saveJob(database, job('rpl_1', { status: 'done', sent: 3 }), mine);
+    await saveResults(database, 'rpl_1', results);
+    expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'done', sent: 3, results });
   });
 
   it('leaves a job that only one process may do to its owner, until the lease ends', async () => {

@@ -113,6 +113,8 @@ export interface Job {
   /** null: as fast as the endpoint responds */
   maxPerSecond: number | null;
   places: Place[];
+  /** absent: they may still change, and the history counts them */
+  results?: JobResults;
   /** the history knows which deliveries the job sent; absent in jobs of older versions */
   counted?: true;
   /** only for the actions retry and cancel */
@@ -193,6 +195,17 @@ export function chunkOf(maxPerSecond: number): number {
 export interface JobResults {
   delivered: number;
   failedAgain: number;
+}
+
+/** Longer than any window: what is open then was replayed by another job, or left the history. */
+const RESULTS_AFTER_MS = 4 * 86_400_000;
+
+/**
+ * Returns whether the results of a job change no more.
+ * @param settled number of its deliveries that have ended
+ */
+export function isFinal(job: Job, settled: number, nowMs: number): boolean {
+  return !isActive(job) && (settled >= job.sent || nowMs - job.updatedAt > RESULTS_AFTER_MS);
 }
 
 /** @param results undefined: the history does not know them */

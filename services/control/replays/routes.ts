@@ -2,13 +2,14 @@ import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
-import { type Job, type JobResults, jobView, readReplay } from './job';
-import { listJobs, resultsOf } from './store';
+import { type Database } from '../history/database';
+import { isFinal, type Job, type JobResults, jobView, readReplay } from './job';
+import { listJobs, resultsOf, saveResults } from './store';
 
 /** /api/v1/replays */
 export function replayHandlers({ replays, history, config, now }: ControlContext): HandlersOf<'replays'> {
-  const results = (jobs: readonly Job[]) => history.ask((database) => resultsOf(database, jobs.flatMap(countedId)));
-  const view = async (job: Job) => jobView(job, resultOf(job, await results([job])));
+  const results = (jobs: readonly Job[]) => history.ask((database) => readResults(database, jobs, now().getTime()));
+  const view = async (job: Job) => jobView(job, (await results([job])).get(job.id));
   return {
     'GET /replays': async ({ query }) => {
       const page = await readPage(query, {
@@ -17,7 +18,7 @@ export function replayHandlers({ replays, history, config, now }: ControlContext
         view: (job) => job,
       });
       const found = await results(page.data);
-      return { ...page, data: page.data.map((job) => jobView(job, resultOf(job, found))) };
+      return { ...page, data: page.data.map((job) => jobView(job, found.get(job.id))) };
     },
     'POST /replays': async ({ body }) => {
       const at = now();
@@ -29,11 +30,20 @@ export function replayHandlers({ replays, history, config, now }: ControlContext
   };
 }
 
-/** Returns the id of a job whose results the history counts. */
-function countedId({ id, action, counted }: Job): string[] {
-  return counted && action !== 'cancel' ? [id] : [];
-}
-
-function resultOf(job: Job, found: ReadonlyMap<string, JobResults>): JobResults | undefined {
-  return countedId(job).length > 0 ? (found.get(job.id) ?? { delivered: 0, failedAgain: 0 }) : undefined;
+/** Returns the results of jobs, and stores those that change no more, so that each is counted while it changes only. */
+async function readResults(database: Database, jobs: readonly Job[], nowMs: number): Promise<Map<string, JobResults>> {
+  // Control does not know what became of the jobs of older versions, and a cancellation has no results.
+  const counted = jobs.filter(({ counted, action }) => counted && action !== 'cancel');
+  const changing = counted.filter(({ results }) => !results);
+  const found = await resultsOf(
+    database,
+    changing.map(({ id }) => id),
+  );
+  const all = new Map(counted.flatMap(({ id, results }) => (results ? [[id, results] as const] : [])));
+  for (const job of changing) {
+    const { settled = 0, delivered = 0, failedAgain = 0 } = found.get(job.id) ?? {};
+    all.set(job.id, { delivered, failedAgain });
+    if (isFinal(job, settled, nowMs)) await saveResults(database, job.id, { delivered, failedAgain });
+  }
+  return all;
 }

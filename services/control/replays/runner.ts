@@ -115,7 +115,8 @@ export class Replays {
     if (job.action) throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
     requireOn(this.options.config, job.scope.destination);
     this.#requireRoom();
-    const again: Job = { ...job, status: job.pass, error: null };
+    const { results: _, ...unfinished } = job;
+    const again: Job = { ...unfinished, status: job.pass, error: null };
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     const resumed = await this.options.history.ask((database) => resumeJob(database, again, lease));
     if (!resumed) throw new Problem('conflict', 'The replay is still stopping or was already resumed');

@@ -157,22 +157,35 @@ export async function listJobs(
   return rows.map(fromRow);
 }
 
+/** Stores results that change no more, unless the job was resumed. */
+export async function saveResults(database: Database, id: string, results: JobResults): Promise<void> {
+  await database.query(
+    `update waypost.replays set job = jsonb_set(job::jsonb, '{results}', $2::jsonb)::text
+     where id = $1 and not ${ACTIVE}`,
+    [id, databaseJson(results)],
+  );
+}
+
+/** `settled`: the deliveries that have ended */
+type CountedResults = JobResults & { settled: number };
+
 /**
  * Returns the results of jobs by the history, which names the last job of each delivery. A delivery that waits after an
  * attempt has failed again.
  */
-export async function resultsOf(database: Database, ids: readonly string[]): Promise<Map<string, JobResults>> {
+export async function resultsOf(database: Database, ids: readonly string[]): Promise<Map<string, CountedResults>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ job: string; delivered: number; failed: number }>(
+  const rows = await database.query<{ job: string; delivered: number; failed: number; settled: number }>(
     `select rtrim(job, '${FAILED}') as job,
        count(*) filter (where status in ('delivered', 'partly_delivered') and right(job, 1) <> '${FAILED}')::bigint
          as delivered,
        count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead' or (status = 'retrying' and reason <> $2))
-         ::bigint as failed
+         ::bigint as failed,
+       count(*) filter (where right(job, 1) <> '${FAILED}' and status not in (${UNDER_WAY}))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
     [databaseJson(ids.flatMap((id) => [id, `${id}${FAILED}`])), RETRY_REQUESTED],
   );
-  return new Map(rows.map(({ job, delivered, failed }) => [job, { delivered, failedAgain: failed }]));
+  return new Map(rows.map(({ job, delivered, failed, settled }) => [job, { delivered, failedAgain: failed, settled }]));
 }
 
 /** Returns the number of deliveries that wait at a destination. */

@@ -111,6 +111,15 @@ describe('all that waits at a destination', () => {
       aFailure({ delivery: 'dlv_2', destination, n: 2, hop: 1, at: at(31) }),
     );
     expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 1 });
+    await record(
+      aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
+      anAttempt({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
+    );
+    expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
+    // The results are final, and are not counted again.
+    await database.query('delete from waypost.deliveries');
+    expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
+    expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });
   });
 
   it('a cancellation also covers what is being attempted, and counts no results', async () => {
