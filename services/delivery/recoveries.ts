@@ -15,6 +15,8 @@ import { type CircuitTransition } from './lanes/registry';
 
 /** Deliveries that were parked just before reach their tier within this time, ms, and belong to the backlog. */
 const PARKED_WITHIN_MS = 500;
+/** While a circuit closes and opens again and again, each close asks at most this often, ms; the last one is not lost. */
+const ASKS_EVERY_MS = 10_000;
 /** A parked delivery that is delivered without an outage that this process knows of asks at most this often, ms. */
 const ARRIVED_EVERY_MS = 60_000;
 
@@ -33,22 +35,31 @@ export interface RecoveriesOptions {
   time: Pick<Clock, 'after' | 'steadyMs'>;
 }
 
+interface LastRequest {
+  /** undefined: its circuit opened again */
+  recall: string | undefined;
+  decidedAt: number;
+  /** -Infinity: none was sent yet */
+  sentAt: number;
+}
+
 export class Recoveries {
-  /** the last request of each destination and reason: its id, and when it was decided */
-  readonly #last = new Map<string, { recall: string; at: number }>();
+  /** the last request of each destination and reason */
+  readonly #last = new Map<string, LastRequest>();
 
   constructor(private readonly options: RecoveriesOptions) {}
 
   /** A circuit opened or closed. */
   turned({ endpoint, state }: CircuitTransition): void {
     const { destinationId } = endpoint;
-    const key = keyOf(destinationId, 'circuit_open');
-    const last = this.#last.get(key);
-    if (state === 'closed') this.#ask(endpoint, 'circuit_open');
-    else if (last) {
-      this.#last.delete(key);
-      this.#send(destinationId, { kind: 'stop', recall: last.recall });
+    if (state === 'closed') {
+      this.#ask(endpoint, 'circuit_open');
+      return;
     }
+    const last = this.#last.get(keyOf(destinationId, 'circuit_open'));
+    if (last?.recall === undefined) return;
+    if (last.sentAt >= last.decidedAt) this.#send(destinationId, { kind: 'stop', recall: last.recall });
+    last.recall = undefined;
   }
 
   /**
@@ -57,7 +68,8 @@ export class Recoveries {
    */
   arrived(destinationId: string, lookup: Lookup, reason: RecoveredReason): void {
     const last = this.#last.get(keyOf(destinationId, reason));
-    if (last && this.options.time.steadyMs() - last.at <= ARRIVED_EVERY_MS) return;
+    const isAsked = last?.recall !== undefined && this.options.time.steadyMs() - last.decidedAt <= ARRIVED_EVERY_MS;
+    if (isAsked) return;
     this.recovered(lookup, reason);
   }
 
@@ -72,10 +84,13 @@ export class Recoveries {
     if (!known()) return;
     const recall = `rcv_${randomUUID()}`;
     const key = keyOf(destinationId, reason);
-    this.#last.set(key, { recall, at: time.steadyMs() });
-    time.after(PARKED_WITHIN_MS, () => {
+    const decidedAt = time.steadyMs();
+    const last: LastRequest = { recall, decidedAt, sentAt: this.#last.get(key)?.sentAt ?? -Infinity };
+    this.#last.set(key, last);
+    time.after(Math.max(PARKED_WITHIN_MS, last.sentAt + ASKS_EVERY_MS - decidedAt), () => {
       // The circuit may have opened again, or another may have closed.
       if (this.#last.get(key)?.recall !== recall) return;
+      last.sentAt = time.steadyMs();
       const keys = shardKeys(destinationId, shards).filter(owns);
       const wanted = { id: recall, action: 'recovered' as const, reason, destination: destinationId, keys };
       this.#send(destinationId, { kind: 'recall', ...wanted });

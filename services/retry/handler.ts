@@ -118,6 +118,8 @@ const HAND_OVER_MS = 5_000;
 interface Parts {
   kafka: Pick<Kafka, 'listTopics'>;
   consume(topics: string[]): Promise<Consumption>;
+  /** called before the present consumer gives up its partitions, which another process may own meanwhile */
+  onLeaving(): void;
   /** called with each new consumer */
   onConsumption(consumption: Consumption): void;
   log: Log;
@@ -168,6 +170,7 @@ export class TierReader {
     const made = found.filter((topic) => !this.#topics.includes(topic));
     if (this.#stopped || (made.length === 0 && this.#consumption)) return;
     if (this.#consumption) this.parts.log.info({ topics: made }, 'tiers.found');
+    if (this.#consumption) this.parts.onLeaving();
     await this.#consumption?.stop(HAND_OVER_MS);
     this.#consumption = undefined;
     this.#consumption = await this.parts.consume(found);

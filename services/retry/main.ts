@@ -57,6 +57,7 @@ runService('retry', async ({ settings, log, onFatal, connect, onStop }) => {
         ...{ maxBytesPerPartition: FETCH_BYTES, fetchWaitMs: fetchWaitMs(topics) },
       });
     },
+    onLeaving: () => recalls.positions.onLost(),
     onConsumption: (opened) => (consumption = opened),
   });
   await tiers.start();

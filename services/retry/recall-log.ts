@@ -1,5 +1,5 @@
 import { createDedupWindow, type DedupWindow, refFromHash } from '../../shared/model/dedup-window';
-import { readRecall, type Recall, stepsOf } from '../../shared/model/recall';
+import { readRecall, type Recall, STANDS_MS, stepsOf } from '../../shared/model/recall';
 import { type InRecord } from '../../shared/kafka/port';
 
 /** The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were taken. */
@@ -14,6 +14,8 @@ export interface KnownRecall {
   /** its only delivery was found */
   found: boolean;
   stopped: boolean;
+  /** a search for it is under way: it lasts as long as its rate demands */
+  running: boolean;
   /** offsets from which a further search reads on, by topic and partition */
   readTo: Map<string, number>;
 }
@@ -27,8 +29,18 @@ function lifetimeMs({ delivery, action }: Recall): number {
   return action === 'recovered' ? 300_000 : 86_400_000;
 }
 
+/** Returns whether a recall also concerns what enters a tier from now on. Pure. */
+export function stands({ recall, atMs }: KnownRecall, nowMs: number): boolean {
+  return recall.action === 'cancel' && nowMs - atMs < STANDS_MS;
+}
+
+/** A stop and its recall come from two processes, so that either may be first. They follow each other at once. */
+const STOPS_KEPT_MS = 600_000;
+
 export class RecallLog {
   readonly #known = new Map<string, KnownRecall>();
+  /** when each stop came, by recall */
+  readonly #stops = new Map<string, number>();
   readonly #taken: DedupWindow;
 
   /** @param keepMs retention of the topic */
@@ -41,17 +53,17 @@ export class RecallLog {
   }
 
   /** Reads a record of the topic. Its own notes come back here too, and change nothing then. */
-  onRecord({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>): void {
+  onRecord({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>, nowMs: number): void {
     const read = readRecall(value);
-    if (read?.kind === 'recall') this.#add(read, timestampMs);
+    // At a start the topic has the requests of a day and more.
+    if (read?.kind === 'recall' && nowMs - timestampMs <= lifetimeMs(read)) this.#add(read, timestampMs);
     if (read?.kind === 'taken') {
       this.take(stepsOf(read), timestampMs);
       const known = this.#known.get(read.recall);
       if (known) known.found = known.recall.delivery !== undefined;
     }
     if (read?.kind === 'searched') for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
-    const stopped = read?.kind === 'stop' ? this.#known.get(read.recall) : undefined;
-    if (stopped) stopped.stopped = true;
+    if (read?.kind === 'stop' && nowMs - timestampMs <= STOPS_KEPT_MS) this.#stop(read.recall, timestampMs);
   }
 
   /** Returns whether a copy of this step was sent. */
@@ -66,17 +78,25 @@ export class RecallLog {
   /** Returns the recalls that may need work, oldest first, and drops the others. */
   open(nowMs: number, partitions: number): KnownRecall[] {
     for (const [id, known] of this.#known) {
-      const { recall, atMs, searched, found, stopped } = known;
-      const over = found || stopped || (recall.delivery === undefined && searched.size >= partitions);
-      if (over || nowMs - atMs > lifetimeMs(recall)) this.#known.delete(id);
+      const { recall, atMs, searched, found, stopped, running } = known;
+      const isSearched = recall.delivery === undefined && searched.size >= partitions && !stands(known, nowMs);
+      const over = found || stopped || isSearched || nowMs - atMs > lifetimeMs(recall);
+      if (over && !running) this.#known.delete(id);
     }
+    for (const [id, atMs] of this.#stops) if (nowMs - atMs > STOPS_KEPT_MS) this.#stops.delete(id);
     return [...this.#known.values()];
   }
 
   #add(recall: Recall, atMs: number): void {
     // A job whose process was killed may send its request twice.
     if (this.#known.has(recall.id)) return;
-    const fresh = { searched: new Set<number>(), found: false, stopped: false, readTo: new Map<string, number>() };
-    this.#known.set(recall.id, { recall, atMs, ...fresh });
+    const fresh = { searched: new Set<number>(), readTo: new Map<string, number>(), found: false, running: false };
+    this.#known.set(recall.id, { recall, atMs, ...fresh, stopped: this.#stops.has(recall.id) });
+  }
+
+  #stop(recall: string, atMs: number): void {
+    this.#stops.set(recall, atMs);
+    const known = this.#known.get(recall);
+    if (known) known.stopped = true;
   }
 }

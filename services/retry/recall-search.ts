@@ -21,7 +21,7 @@ export interface Found {
 }
 
 export interface Search {
-  /** wanted in one search; all of one delivery each, or one of many */
+  /** wanted in one search: all of one delivery each, all `recovered`, or one job */
   group: readonly KnownRecall[];
   /** owned partitions */
   partitions: readonly number[];
@@ -107,7 +107,9 @@ async function readPlace(deps: SearchDeps, search: Search, bounds: TierBounds, p
   const section = { topic, partition, from, to: range.high, maxBytes: FETCH_BYTES };
   for await (const { records } of scan(deps.kafka, section)) {
     const found = records.flatMap((record) => {
-      const known = search.group.find(({ recall, atMs }) => isRecalled(recall, record, atMs));
+      const wanted = search.group.filter(({ recall, atMs, stopped }) => !stopped && isRecalled(recall, record, atMs));
+      // What a user cancels is not sent, although another request wants it sent.
+      const known = wanted.find(({ recall }) => recall.action === 'cancel') ?? wanted[0];
       return known ? [{ known, record }] : [];
     });
     if (found.length > 0) await search.take(found);

@@ -6,10 +6,10 @@ import {
   type OutRecord,
 } from '../../shared/kafka/port';
 import { RECALLS } from '../../shared/kafka/topics';
-import { type Recall, type RecallRecord, STANDS_MS, stepHash } from '../../shared/model/recall';
+import { type Recall, STANDS_MS, stepHash } from '../../shared/model/recall';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
-import { type KnownRecall, RecallLog } from './recall-log';
+import { type KnownRecall, RecallLog, stands } from './recall-log';
 import { RecallPace } from './recall-pace';
 import { type Found, keyPartitions, partitionCount, readTierBounds, searchTiers } from './recall-search';
 import { RecallTaker } from './recall-taker';
@@ -49,13 +49,18 @@ const AGAIN_MS = 500;
 const RETRY_STANDS_MS = 2_000;
 /** Few, so that a cancelled job or a lost partition stops soon. */
 const MOST_AT_ONCE = 200;
+/**
+ * Searches for recovered endpoints at the same time. Each is for all that have recovered meanwhile: after an outage of a
+ * network that may be thousands, and each search reads the tiers.
+ */
+const RECOVERED_SEARCHES = 4;
 
 export class Recalls {
   readonly positions: TierPositions;
   readonly #log: RecallLog;
   readonly #taker: RecallTaker;
-  readonly #running = new Set<KnownRecall>();
   #searchesSingle = false;
+  #recoveredSearches = 0;
   /** number of partitions of the tiers; Infinity: not known yet */
   #partitions = Infinity;
   #stopped = false;
@@ -79,7 +84,7 @@ export class Recalls {
 
   /** Reads a record of `webhooks.recalls`. */
   onRecall(record: InRecord): void {
-    this.#log.onRecord(record);
+    this.#log.onRecord(record, this.options.now());
     this.look();
   }
 
@@ -114,22 +119,27 @@ export class Recalls {
     if (!this.#works || this.#stopped) return;
     const partitions = this.#knownPartitions();
     if (partitions.length === 0) return;
-    const open = this.#log.open(this.options.now(), this.#partitions).filter((known) => !this.#running.has(known));
+    const open = this.#log.open(this.options.now(), this.#partitions).filter(({ running }) => !running);
     const single = open.filter(({ recall }) => recall.delivery);
     // One search finds the deliveries of many recalls. Later recalls wait for the next search.
     if (single.length > 0 && !this.#searchesSingle) {
       this.#searchesSingle = true;
       this.#run(single, partitions, () => (this.#searchesSingle = false));
     }
-    for (const known of open) {
-      if (!known.recall.delivery && this.#left(known, partitions).length > 0) this.#run([known], partitions);
+    const many = open.filter((known) => !known.recall.delivery && this.#left([known], partitions).length > 0);
+    const recovered = many.filter(({ recall }) => recall.action === 'recovered');
+    if (recovered.length > 0 && this.#recoveredSearches < RECOVERED_SEARCHES) {
+      this.#recoveredSearches++;
+      this.#run(recovered, partitions, () => this.#recoveredSearches--);
     }
+    // Control starts few jobs. One with a low rate takes hours, and must not hold up the others.
+    for (const known of many) if (known.recall.action !== 'recovered') this.#run([known], partitions);
   }
 
-  /** Returns the partitions that a recall of many needs searched. */
-  #left({ recall, searched, atMs }: KnownRecall, partitions: readonly number[]): number[] {
-    const stands = recall.action === 'cancel' && this.options.now() - atMs < STANDS_MS;
-    return stands ? [...partitions] : partitions.filter((each) => !searched.has(each));
+  /** Returns the partitions that recalls of many need searched. */
+  #left(group: readonly KnownRecall[], partitions: readonly number[]): number[] {
+    const now = this.options.now();
+    return partitions.filter((each) => group.some((known) => stands(known, now) || !known.searched.has(each)));
   }
 
   /** Returns the owned partitions whose notes are known. */
@@ -138,9 +148,9 @@ export class Recalls {
     return [...this.positions.owned].filter((each) => (this.positions.assignedAt(each) ?? Infinity) <= completeAt);
   }
 
-  #run(group: KnownRecall[], partitions: number[], ended: () => void = () => undefined): void {
+  #run(group: KnownRecall[], partitions: number[], ended: () => unknown = () => undefined): void {
     const { sleep, log } = this.options;
-    for (const known of group) this.#running.add(known);
+    for (const known of group) known.running = true;
     void this.#search(group, partitions)
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'recall.interrupted'))
       .then(() => {
@@ -149,24 +159,26 @@ export class Recalls {
         return sleep(AGAIN_MS);
       })
       .then(() => {
-        for (const known of group) this.#running.delete(known);
+        for (const known of group) known.running = false;
         this.look();
       });
   }
 
   async #search(group: KnownRecall[], partitions: readonly number[]): Promise<void> {
-    const { kafka, tiers, steadyMs, producer, sleep } = this.options;
+    const { kafka, tiers, steadyMs, sleep } = this.options;
     const [first] = group;
     if (!first) return;
     const { recall } = first;
     const bounds = await readTierBounds(kafka, tiers());
     this.#partitions = partitionCount(bounds);
-    const left = recall.delivery ? partitions : this.#left(first, partitions);
+    const left = recall.delivery ? partitions : this.#left(group, partitions);
     const pace = recall.delivery ? undefined : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
+    // A partition that is lost and comes back has another owner's notes in between.
+    const since = new Map(partitions.map((each) => [each, this.positions.assignedAt(each)]));
+    const isOwned = (partition: number) =>
+      since.get(partition) !== undefined && this.positions.assignedAt(partition) === since.get(partition);
     const goesOn = (partition: number) =>
-      !this.#stopped &&
-      this.positions.assignedAt(partition) !== undefined &&
-      group.some(({ found, stopped }) => !found && !stopped);
+      !this.#stopped && isOwned(partition) && group.some(({ found, stopped }) => !found && !stopped);
     const take = (found: Found[]) => this.#take(found, goesOn, pace);
     const searched = await searchTiers(
       { kafka, positions: this.positions, sleep },
@@ -177,12 +189,17 @@ export class Recalls {
       for (const known of group) known.found ||= this.#isOver(known);
       return;
     }
-    const fresh = searched.filter((each) => !first.searched.has(each));
-    for (const each of fresh) first.searched.add(each);
-    if (fresh.length > 0)
-      await producer.send([
-        recordOf(recall, { kind: 'searched', recall: recall.id, partitions: fresh, of: this.#partitions }),
-      ]);
+    await this.#noteSearched(group, searched);
+  }
+
+  async #noteSearched(group: readonly KnownRecall[], searched: readonly number[]): Promise<void> {
+    const notes = group.flatMap(({ recall, searched: before }): OutRecord[] => {
+      const fresh = searched.filter((each) => !before.has(each));
+      for (const each of fresh) before.add(each);
+      const note = { kind: 'searched', recall: recall.id, partitions: fresh, of: this.#partitions };
+      return fresh.length > 0 ? [{ topic: RECALLS, key: recall.destination, value: JSON.stringify(note) }] : [];
+    });
+    if (notes.length > 0) await this.options.producer.send(notes);
   }
 
   /** Returns whether to give up one delivery: it is in no tier, so that it is being attempted or has ended. */
@@ -220,10 +237,6 @@ export class Recalls {
   #isGone({ topic, partition, offset }: InRecord): boolean {
     return this.positions.assignedAt(partition) === undefined || offset < (this.positions.next(topic, partition) ?? 0);
   }
-}
-
-function recordOf(recall: Recall, note: RecallRecord): OutRecord {
-  return { topic: RECALLS, key: recall.destination, value: JSON.stringify(note) };
 }
 
 function byRecall(found: readonly Found[]): Map<KnownRecall, InRecord[]> {

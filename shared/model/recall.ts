@@ -82,13 +82,35 @@ export type RecallRecord = Recall | TakenNote | SearchedNote | StopRecall;
 export function readRecall(value: Buffer | null): RecallRecord | undefined {
   try {
     const read = JSON.parse(String(value)) as RecallRecord | null;
-    const known = read !== null && ['recall', 'taken', 'searched', 'stop'].includes(read.kind);
-    if (!known || (read.kind === 'recall' && !RECALL_ACTIONS.includes(read.action))) return undefined;
-    return read;
+    return read !== null && isComplete(read) ? read : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** Returns whether a record has a known kind and all fields of that kind. */
+function isComplete(read: RecallRecord): boolean {
+  switch (read.kind) {
+    case 'recall': {
+      const { action, id, destination, keys, delivery } = read;
+      const isOne =
+        delivery === undefined || (isText(delivery.id) && [delivery.replay, delivery.attempt].every(isCount));
+      return RECALL_ACTIONS.includes(action) && [id, destination].every(isText) && isListOf(keys, isText) && isOne;
+    }
+    case 'taken':
+      return [read.recall, read.steps].every(isText) && isCount(read.count);
+    case 'searched':
+      return isText(read.recall) && isListOf(read.partitions, isCount) && isCount(read.of);
+    case 'stop':
+      return isText(read.recall);
+    default:
+      return false;
+  }
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isCount = (value: unknown) => Number.isInteger(value);
+const isListOf = (value: unknown, isOne: (each: unknown) => boolean) => Array.isArray(value) && value.every(isOne);
 
 /** The record of a delivery in a tier, as far as a recall looks at it. */
 export interface ParkedRecord {

@@ -49,6 +49,21 @@ test('a circuit that opens again at once asks for no backlog', async () => {
   expect(asked().filter(({ kind }) => kind === 'recall')).toEqual([]);
 });
 
+test('a circuit that closes and opens again and again asks every ten seconds at most, and the last close is not lost', async () => {
+  const { agenda, turn, asked } = setUp();
+  for (let i = 0; i < 40; i++) {
+    turn('closed');
+    await agenda.run(agenda.now + 600);
+    if (i < 39) turn('open');
+    await agenda.run(agenda.now + 400);
+  }
+  await agenda.run(agenda.now + 10_000);
+  const asks = asked().filter(({ kind }) => kind === 'recall');
+  expect(asks.length).toBeGreaterThan(2);
+  expect(asks.length).toBeLessThanOrEqual(5);
+  expect(asked().at(-1)).toMatchObject({ kind: 'recall' });
+});
+
 test('while a process of an older version may run, no backlog is asked for', async () => {
   const { agenda, recoveries, turn, asked } = setUp({ known: false });
   turn('closed');

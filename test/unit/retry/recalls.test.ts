@@ -35,6 +35,11 @@ class Broker {
   readonly delivered: string[] = [];
   readonly #steps = createStepDedup();
   readonly onAppend = new Set<(topic: string, partition: number, record: Stored) => void>();
+  /** pages that searches read, and the begin of each search */
+  reads = 0;
+  searches = 0;
+  /** lets the process lose all partitions and get them back */
+  rebalance: () => void = () => undefined;
 
   get now(): number {
     return START + this.agenda.now;
@@ -92,19 +97,22 @@ class RetryProcess {
     this.#recalls = new Recalls({
       kafka: {
         read: ({ topic, partition, offset, maxBytes }) => {
+          broker.reads++;
           const most = Math.max(1, Math.floor(maxBytes / 100_000));
           const log = broker.log(topic, partition);
           const records = log.slice(offset, offset + most).map((each) => inRecord(topic, partition, each));
           const next = offset + records.length;
           return later(agenda, 1, () => ({ records, next, end: log.length, gone: false }));
         },
-        ranges: (topic) =>
-          later(agenda, 1, () =>
+        ranges: (topic) => {
+          if (topic === tiers[0]) broker.searches++;
+          return later(agenda, 1, () =>
             Array.from({ length: PARTITIONS }, (_, partition) => ({
               ...{ partition, low: 0 },
               high: broker.log(topic, partition).length,
             })),
-          ),
+          );
+        },
         committed: (_, topic) =>
           later(agenda, 1, () =>
             Array.from({ length: PARTITIONS }, (_, n) => broker.committed.get(`${topic}/${n}`) ?? 0),
@@ -119,6 +127,12 @@ class RetryProcess {
       keepMs: KEEP_MS,
       log: createLog('test', 'silent'),
     });
+    broker.rebalance = () => {
+      const { positions } = this.#recalls;
+      const all = positions.owned;
+      positions.onLost();
+      positions.onAssigned(all);
+    };
     for (const record of broker.log(RECALLS, 0)) this.#recalls.onRecall(inRecord(RECALLS, 0, record));
     this.hears = (topic, partition, record) => {
       if (topic === RECALLS && this.#alive) this.#recalls.onRecall(inRecord(topic, partition, record));
@@ -284,4 +298,56 @@ test('a stopped recall takes nothing more', async () => {
     broker.append({ topic: RECALLS, key: 'dst_1', value: JSON.stringify({ kind: 'stop', recall: 'r' }) });
   });
   expect(copies.length).toBeLessThan(3);
+});
+
+test('a cancellation of all also takes what enters a tier after all was searched', async () => {
+  const ids = { id: 'dlv_late', messageId: 'm', sourceId: 's', destinationId: 'dst_1', traceparent: '' };
+  const times = { acceptedAt: START, expiresAt: START + 3_600_000, attempt: 1, hop: 1, replay: 0 };
+  const copies = await recalled((broker) => {
+    request(broker, { id: 'r', action: 'cancel', destination: 'dst_1', expiresBy: START + 3_600_000 });
+    const headers = encodeDelivery({ ...ids, ...times, type: 'track', closed: [] });
+    const park = () => broker.append({ topic: tierTopic(9_000), key: 'dst_1:1', value: 'body', headers });
+    broker.agenda.in(2_000, park);
+  }, 5_000);
+  expect(copies.filter(({ delivery, recalled: mark }) => delivery === 'dlv_late' && mark === 'cancel')).toHaveLength(1);
+});
+
+test('of a delivery that a user both sends and cancels, the copy is cancelled', async () => {
+  const delivery = { id: 'dlv_7', replay: 0, attempt: 1 };
+  const copies = await recalled((broker) => {
+    // The two wait for the search for this one.
+    const other = { ...delivery, id: 'dlv_none' };
+    request(broker, { id: 'o', action: 'retry', destination: 'dst_1', delivery: other });
+    request(broker, { id: 'r', action: 'retry', destination: 'dst_1', delivery });
+    request(broker, { id: 'c', action: 'cancel', destination: 'dst_1', delivery });
+  });
+  expect(copies.map(({ recalled: mark }) => mark)).toEqual(['cancel']);
+});
+
+test('many endpoints that recover at once share a few searches, and all get their deliveries', async () => {
+  let reads = 0;
+  const copies = await recalled((broker) => {
+    reads = broker.reads;
+    for (let i = 0; i < 100; i++) request(broker, { id: `r${i}`, action: 'recovered', destination: `dst_${i % 3}` });
+    broker.agenda.in(2_900, () => (reads = broker.reads - reads));
+  });
+  expect(copies).toHaveLength(30);
+  // Each search reads the partitions of three tiers, a page or two each.
+  expect(reads).toBeGreaterThan(0);
+  expect(reads).toBeLessThan(5 * PARTITIONS * TIERS_MS.length * 4);
+});
+
+test('a search ends where its partition was lost, though the partition comes back', async () => {
+  let lost = -1;
+  const copies = await recalled((broker) => {
+    request(broker, { id: 'r', action: 'retry_all', destination: 'dst_1', maxPerSecond: 2 });
+    broker.agenda.in(500, () => {
+      broker.rebalance();
+      lost = broker.searches;
+    });
+    broker.agenda.in(2_000, () => (lost = broker.searches - lost));
+  });
+  // It begins again, from the notes of the session before.
+  expect(lost).toBe(1);
+  expect(new Set(copies.map(({ delivery }) => delivery)).size).toBe(copies.length);
 });
