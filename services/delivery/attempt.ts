@@ -1,5 +1,5 @@
 import { type UrlAttempt } from '../../shared/model/attempt-events';
-import { type Admitted, divert, isRequested, type NotTried, planned, readmit, type Timing } from './admission';
+import { type Admitted, divert, type NotTried, planned, readmit, type Timing } from './admission';
 import { type AttemptContext, type OpenDelivery } from './attempt-context';
 import { fitsInBatch } from '../../shared/model/batch';
 import { type MemberOwner } from './batches/batch-request';
@@ -7,7 +7,7 @@ import { type Endpoint } from './destinations';
 import { judgeResponse, judgeUnusable, type JudgedResponse } from './http/judge-response';
 import { type Refusal, type Signal } from './lanes/types';
 import { type AttemptResult, concludeAttempt } from './disposition';
-import { type EndedRequest, type Permit, UrlRequest } from './request';
+import { type EndedRequest, insistenceOf, type Permit, UrlRequest } from './request';
 import { halvedEvent, lateEvent } from './side-events';
 import { batchHalved, requestEnded, responded } from './telemetry';
 
@@ -130,7 +130,7 @@ export class Attempt implements MemberOwner {
   #offer(endpoint: Endpoint): void {
     const credentials = endpoint.auth?.credentials;
     const { delivery } = this.inHand;
-    const held = credentials && !delivery.test && this.context.sender.held?.(credentials, isRequested(delivery));
+    const held = credentials && !delivery.test && this.context.sender.held?.(credentials, insistenceOf(delivery));
     if (held) {
       this.#pending++;
       this.leftOut(held, endpoint);

@@ -1,6 +1,5 @@
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { type ConfigReader } from '../../shared/config/types';
-import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { shardKeys } from '../../shared/model/delivery';
 import { RECALLS_FORMAT } from '../../shared/model/recall';
@@ -23,7 +22,7 @@ import { Sender } from './http/client';
 import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
-import { Destinations } from './destinations';
+import { Destinations, type Lookup } from './destinations';
 import { Recoveries } from './recoveries';
 import { StallClock, systemClock } from './clock';
 import { circuitTurned } from './telemetry';
@@ -65,6 +64,7 @@ runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onS
   onStop(() => mail?.close());
   const authorizing = new AuthorizingSender(sender, log, {
     onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
+    uses: (id, key) => usesCredential(destinations.lookup(id), key),
   });
   onStop(() => authorizing.stop());
   const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
@@ -154,13 +154,18 @@ function tellOfCircuit(turn: CircuitTransition, { producer, recoveries, log }: C
   producer.send([circuitRecord(turn, brokerClock.now())]).catch(() => undefined);
 }
 
-/** Control processes of a version before rows would report this event as unreadable. */
+/** Control processes of a version before recalls would report this event as unreadable. */
 function tellOfCertificate(
   seen: SeenCertificate,
   { config, producer }: { config: Pick<ConfigReader, 'recordFormat'>; producer: BatchProducer },
 ): void {
-  if (config.recordFormat() < ROWS_FORMAT) return;
+  if (config.recordFormat() < RECALLS_FORMAT) return;
   producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
+}
+
+/** Returns whether a webhook of a destination has the credential with this key. */
+function usesCredential(lookup: Lookup, key: string): boolean {
+  return lookup.kind === 'open' && lookup.destination.endpoints.some(({ auth }) => auth?.credentials?.key === key);
 }
 
 /** Returns the owned part of these shards, at least one: records read before their partition moved are still sent. */

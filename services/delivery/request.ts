@@ -46,7 +46,7 @@ export interface RequestContext {
   sender: {
     send(request: SendRequest, done: (result: SendResult) => void): void;
     /** Returns why a request with these credentials would not be sent now. */
-    held?(credentials: ClientCredentials, insists?: boolean): Refusal | undefined;
+    held?(credentials: ClientCredentials, insists?: Job['insists']): Refusal | undefined;
   };
   lanes: { now(): number };
   time: Pick<Clock, 'wallMs'>;

@@ -2,7 +2,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { logThrottle } from '../../../shared/service/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 import { type SendRequest, type SendResult } from '../http/exchange';
-import { type Refusal } from '../lanes/types';
+import { type Job, type Refusal } from '../lanes/types';
 import { deliveryMetrics } from '../metrics';
 import { type HeldToken, TokenCache } from './token-cache';
 import { type ClientCredentials } from './credentials';
@@ -59,6 +59,7 @@ export class AuthorizingSender {
   #isStopped = false;
   private readonly now: () => number;
   private readonly onRecovered: (destination: string) => void;
+  private readonly uses: (destination: string, key: string) => boolean;
 
   constructor(
     private readonly inner: Inner,
@@ -66,13 +67,16 @@ export class AuthorizingSender {
     {
       now = () => performance.now(),
       onRecovered = () => undefined,
+      uses = () => true,
     }: {
       now?: () => number;
       /** receives each destination whose webhooks were held, once there is a token again */
       onRecovered?: (destination: string) => void;
+      /** Returns whether a destination still has the credential with this key. */
+      uses?: (destination: string, key: string) => boolean;
     } = {},
   ) {
-    [this.now, this.onRecovered] = [now, onRecovered];
+    [this.now, this.onRecovered, this.uses] = [now, onRecovered, uses];
   }
 
   /** Requests no token that no webhook waits for. */
@@ -95,12 +99,12 @@ export class AuthorizingSender {
 
   /**
    * Returns why a webhook with these credentials would not be sent now.
-   * @param insists a user sends it now: it does not wait for the pause between two requests for a token
+   * @param insists a user sends it now, or all that wait: it does not wait for the pause between two requests for a token
    */
-  held({ key, destination }: ClientCredentials, insists = false): Refusal | undefined {
+  held({ key, destination }: ClientCredentials, insists?: Job['insists']): Refusal | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    if (insists) entry.cache.insist();
+    if (insists) entry.cache.insist(insists, this.now());
     const waitMs = entry.cache.heldFor(this.now());
     if (waitMs === undefined) return undefined;
     entry.usedAt = this.now();
@@ -141,6 +145,7 @@ export class AuthorizingSender {
     clearTimeout(entry.timer);
     const askAgain = () => {
       const now = this.now();
+      for (const each of entry.held) if (!this.uses(each, credentials.key)) entry.held.delete(each);
       const isUsed = entry.held.size > 0 && now - entry.usedAt < UNUSED_MS;
       if (!isUsed) return;
       if (entry.cache.needsRequest(now)) this.#ask(credentials, entry, request);

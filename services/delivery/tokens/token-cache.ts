@@ -20,6 +20,7 @@ const LONGEST_PAUSE_MS = 8_000;
 /** The token endpoint refuses the client: somebody must change the settings. */
 const LONGEST_REFUSED_PAUSE_MS = 30_000;
 const REFUSED_FOR_MS = 60_000;
+const INSISTS_EVERY_MS = 1_000;
 
 export interface HeldToken {
   readonly value: string;
@@ -38,6 +39,7 @@ export class TokenCache {
   #failingSince: number | undefined;
   #askAgainAt = -Infinity;
   #pauseMs = FIRST_PAUSE_MS;
+  #insistedAt = -Infinity;
   #replacesRefused = false;
   usedAt = 0;
 
@@ -63,8 +65,13 @@ export class TokenCache {
     return Math.max(0, this.#askAgainAt - now);
   }
 
-  /** Ends the pause after a failure: a user sends a webhook now. */
-  insist(): void {
+  /**
+   * Ends the pause after a failure: a user sends a webhook now.
+   * @param how sometimes: of many that a user sends at once, one a second ends the pause
+   */
+  insist(how: 'always' | 'sometimes', now: number): void {
+    if (how === 'sometimes' && now < this.#insistedAt + INSISTS_EVERY_MS) return;
+    this.#insistedAt = now;
     this.#askAgainAt = -Infinity;
   }
 

@@ -19,6 +19,8 @@ let logged: string[];
 let open: { request: SendRequest; answer: (result: SendResult) => void }[];
 let sender: AuthorizingSender;
 let recovered: string[];
+/** destinations that have other credentials now */
+let changed: string[];
 beforeEach(() => {
   now = 0;
   logged = [];
@@ -27,9 +29,11 @@ beforeEach(() => {
     send: (request: SendRequest, answer: (result: SendResult) => void) => void open.push({ request, answer }),
   };
   recovered = [];
+  changed = [];
   sender = new AuthorizingSender(inner, pino({}, { write: (line) => logged.push(line) }), {
     now: () => now,
     onRecovered: (destination) => recovered.push(destination),
+    uses: (destination) => !changed.includes(destination),
   });
 });
 afterEach(() => {
@@ -189,6 +193,19 @@ describe('while the token endpoint fails', () => {
     answer('login', tokenOf('planted-a'));
     expect(recovered.sort()).toEqual(['dst', 'other']);
     later(60_000);
+    expect(waiting()).toEqual([]);
+  });
+
+  test('no token is requested any more for credentials that were replaced', () => {
+    post();
+    answer('login', answered(500, ''));
+    sender.held(credentials({}, 'other'));
+    changed = ['other'];
+    later(1_000);
+    expect(waiting()).toEqual(['login']);
+    answer('login', answered(500, ''));
+    changed = ['dst', 'other'];
+    for (const pause of [2_000, 4_000, 8_000]) later(pause);
     expect(waiting()).toEqual([]);
   });
 

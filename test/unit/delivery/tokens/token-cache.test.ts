@@ -59,6 +59,25 @@ test.each<[string, boolean, number[]]>([
   },
 );
 
+test('a user who sends one webhook ends the pause after a failure, and one who sends many ends it once a second', () => {
+  const cache = new TokenCache();
+  const fails = (now: number) => {
+    cache.asked();
+    cache.answered({ why: 'it answered 500' }, now);
+  };
+  const asksAfter = (how: 'always' | 'sometimes', now: number) => {
+    cache.insist(how, now);
+    return cache.needsRequest(now);
+  };
+  fails(0);
+  expect(asksAfter('sometimes', 10)).toBe(true);
+  fails(10);
+  expect([asksAfter('sometimes', 20), asksAfter('sometimes', 1_009)]).toEqual([false, false]);
+  expect(asksAfter('always', 30)).toBe(true);
+  fails(30);
+  expect([asksAfter('sometimes', 1_029), asksAfter('sometimes', 1_030)]).toEqual([false, true]);
+});
+
 test('a failed refresh holds no webhook while the token is valid', () => {
   const cache = new TokenCache();
   obtained(cache, 'a', 0);
