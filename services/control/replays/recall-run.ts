@@ -1,5 +1,5 @@
 import { RECALLS } from '../../../shared/kafka/topics';
-import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
@@ -57,7 +57,7 @@ export class RecallRun {
       if (this.#goesOn()) await sleep(LOOK_EVERY_MS);
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
-      await this.#send({ kind: 'stop', recall: job.id }).catch(() => undefined);
+      await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
     }
     await leased.end();
     log.info({ replay: job.id, action: job.action, status: job.status, sent: job.sent }, 'replay.ended');
@@ -65,21 +65,30 @@ export class RecallRun {
 
   async #look(): Promise<void> {
     const { job } = this;
-    const progress = (job.recall ??= await this.#begin());
-    if (!progress.requested) {
-      // Twice, if this process dies before it saves: retry knows the id then.
-      await this.#send(recallOf(job, this.deps));
-      Object.assign(job, { status: 'running', pass: 'running' });
-      progress.requested = true;
-      return;
+    if (!job.recall) {
+      job.recall = await this.#begin();
+      // Before the request: a process that takes over finds the request and its notes from there on.
+      await this.leased.save();
     }
+    const progress = job.recall;
+    await this.#readNotes(progress);
+    if (!isActive(job)) return;
+    if (!progress.requested) {
+      await this.deps.producer.send([recordOf(job, recallOf(job, this.deps))]);
+      progress.requested = true;
+    }
+    if (job.status === 'counting') Object.assign(job, { status: 'running', pass: 'running' });
+  }
+
+  async #readNotes(progress: RecallProgress): Promise<void> {
+    const { job } = this;
     const [range] = await this.deps.kafka.ranges(RECALLS);
     const section = { topic: RECALLS, partition: 0, from: progress.next, to: range?.high ?? 0 };
     for await (const { records, next } of scan(this.deps.kafka, section)) {
       for (const { value } of records) addNote(job, progress, readRecall(value));
       progress.next = next;
     }
-    if (progress.of > 0 && progress.searched.length >= progress.of) job.status = 'done';
+    if (isActive(job) && progress.of > 0 && progress.searched.length >= progress.of) job.status = 'done';
   }
 
   /** Notes follow the present end of the topic. */
@@ -94,11 +103,6 @@ export class RecallRun {
     return { requested: false, next: range?.high ?? 0, searched: [], of: 0 };
   }
 
-  #send(record: RecallRecord): Promise<void> {
-    const key = this.job.scope.destination;
-    return this.deps.producer.send([{ topic: RECALLS, key, value: JSON.stringify(record) }]);
-  }
-
   /** Also fails a retry if its destination is off, which would cancel the deliveries. */
   #goesOn(): boolean {
     const { job } = this;
@@ -110,9 +114,19 @@ export class RecallRun {
   }
 }
 
+/** Returns the record that ends the recall of a job. */
+export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
+  return recordOf(job, { kind: 'stop', recall: job.id });
+}
+
+function recordOf({ scope }: Pick<Job, 'scope'>, record: RecallRecord): OutRecord {
+  return { topic: RECALLS, key: scope.destination, value: JSON.stringify(record) };
+}
+
 /** Adds a note of retry to the progress of a job, if it is about it. Pure. */
 function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined): void {
-  if (!note || !('recall' in note) || note.recall !== job.id) return;
+  if (note?.kind === 'recall' && note.id === job.id) progress.requested = true;
+  if (!note || note.kind === 'recall' || note.recall !== job.id) return;
   if (note.kind === 'taken') job.sent += note.count;
   if (note.kind === 'searched') {
     progress.searched = [...new Set([...progress.searched, ...note.partitions])];

@@ -4,11 +4,21 @@ import { messageOf } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
-import { type Job, newJob, newRecallJob, type Place, readsMessages, type Scope, topicOf, type Wanted } from './job';
+import {
+  isActive,
+  type Job,
+  newJob,
+  newRecallJob,
+  type Place,
+  readsMessages,
+  type Scope,
+  topicOf,
+  type Wanted,
+} from './job';
 import { LeasedJob, LEASE_MS } from './leased-job';
 import { requireOn } from './require';
 import { JobRun, type ReplayDeps } from './job-run';
-import { RecallRun } from './recall-run';
+import { RecallRun, stopRecord } from './recall-run';
 
 /**
  * Starts, cancels and resumes replays, and runs them (job-run.ts).
@@ -93,7 +103,10 @@ export class Replays {
    * @throws Problem `not_found`; `conflict` if it has ended
    */
   async cancel(id: string): Promise<Job> {
-    const { history } = this.options;
+    const { history, producer } = this.options;
+    const job = await this.get(id);
+    // The process that runs the job sends one, too, but may end before.
+    if (job.action && isActive(job)) await producer.send([stopRecord(job)]);
     if (!(await history.ask((database) => cancelJob(database, id)))) {
       throw new Problem('conflict', `The replay is already ${(await this.get(id)).status}`);
     }

@@ -4,6 +4,7 @@ import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
 import { type RecallRecord, takenNote } from '../../../../shared/model/recall';
 import { RETRY_REQUESTED } from '../../../../shared/model/reasons';
+import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
@@ -137,6 +138,17 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
     expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id });
     expect((await post(`/replays/${id}/resume`)).status).toBe(409);
+  });
+
+  it('a job is not cancelled while Kafka cannot take its stop, so that the user tries again', async () => {
+    await waiting('dlv_1');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    control.memory.failWith(new AppError('kafka_unavailable', 'Kafka is away', true));
+    expect((await post(`/replays/${id}/cancel`)).status).toBe(503);
+    control.memory.failWith(undefined);
+    expect(await job(id)).toMatchObject({ status: 'running' });
+    expect((await post(`/replays/${id}/cancel`)).body).toMatchObject({ status: 'cancelled' });
   });
 
   it.each([
