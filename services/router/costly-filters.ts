@@ -3,7 +3,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { filterDigest, type FilterEvent } from '../../shared/model/attempt-events';
-import { ROWS_FORMAT } from '../../shared/model/attempt-rows';
+import { RECALLS_FORMAT } from '../../shared/model/recall';
 import { logThrottle } from '../../shared/service/load-limits';
 
 /** Tells alerts of filters that take much work. */
@@ -19,8 +19,8 @@ export function tellOfCostlyFilters(
 ): OnCostly {
   const isDue = logThrottle(EVERY_MS, MOST_FILTERS);
   return ({ id: destination, filter: text = '' }, { units, limit }) => {
-    // Control processes of a version before rows would report this event as unreadable.
-    if (config.recordFormat() < ROWS_FORMAT) return;
+    // Control processes of a version before recalls would report this event as unreadable.
+    if (config.recordFormat() < RECALLS_FORMAT) return;
     const filter = filterDigest(text);
     if (!isDue(`${destination} ${filter}`)) return;
     const at = new Date(now()).toISOString();

@@ -12,7 +12,7 @@ const work = { units: 1_500, limit: 2_000 };
 
 test('a costly filter is told once in ten minutes, and again after it was changed', () => {
   const producer = recordingProducer();
-  const tell = tellOfCostlyFilters({ recordFormat: () => 2 }, producer, () => AT);
+  const tell = tellOfCostlyFilters({ recordFormat: () => 3 }, producer, () => AT);
   for (const filter of ['a', 'a', 'b']) tell(aDestination(filter), work);
   expect(producer.values('attempts')).toEqual(
     ['a', 'b'].map((filter) => ({
@@ -25,6 +25,6 @@ test('a costly filter is told once in ten minutes, and again after it was change
 
 test('nothing is told while processes of an earlier version may read it', () => {
   const producer = recordingProducer();
-  tellOfCostlyFilters({ recordFormat: () => 1 }, producer)(aDestination('a'), work);
+  tellOfCostlyFilters({ recordFormat: () => 2 }, producer)(aDestination('a'), work);
   expect(producer.appends).toEqual([]);
 });
