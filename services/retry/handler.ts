@@ -118,7 +118,7 @@ const HAND_OVER_MS = 5_000;
 interface Parts {
   kafka: Pick<Kafka, 'listTopics'>;
   consume(topics: string[]): Promise<Consumption>;
-  /** called before the present consumer gives up its partitions, which another process may own meanwhile */
+  /** called before the present consumer gives up its partitions: another process may then own them for a while */
   onLeaving(): void;
   /** called with each new consumer */
   onConsumption(consumption: Consumption): void;

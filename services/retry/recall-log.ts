@@ -34,7 +34,7 @@ export function stands({ recall, atMs }: KnownRecall, nowMs: number): boolean {
   return recall.action === 'cancel' && nowMs - atMs < STANDS_MS;
 }
 
-/** A stop and its recall come from two processes, so that either may be first. They follow each other at once. */
+/** A stop and its recall come from two processes, so that either may be first, by seconds at most. */
 const STOPS_KEPT_MS = 600_000;
 
 export class RecallLog {

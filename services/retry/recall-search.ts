@@ -108,7 +108,7 @@ async function readPlace(deps: SearchDeps, search: Search, bounds: TierBounds, p
   for await (const { records } of scan(deps.kafka, section)) {
     const found = records.flatMap((record) => {
       const wanted = search.group.filter(({ recall, atMs, stopped }) => !stopped && isRecalled(recall, record, atMs));
-      // What a user cancels is not sent, although another request wants it sent.
+      // A cancellation wins over a request to send the same delivery.
       const known = wanted.find(({ recall }) => recall.action === 'cancel') ?? wanted[0];
       return known ? [{ known, record }] : [];
     });

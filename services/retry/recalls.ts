@@ -50,8 +50,8 @@ const RETRY_STANDS_MS = 2_000;
 /** Few, so that a cancelled job or a lost partition stops soon. */
 const MOST_AT_ONCE = 200;
 /**
- * Searches for recovered endpoints at the same time. Each is for all that have recovered meanwhile: after an outage of a
- * network that may be thousands, and each search reads the tiers.
+ * Searches for recovered endpoints at the same time. Each search reads the tiers, so that it covers all endpoints that
+ * have recovered since the last one: after an outage of a network that may be thousands.
  */
 const RECOVERED_SEARCHES = 4;
 

@@ -67,7 +67,7 @@ export class TokenCache {
 
   /**
    * Ends the pause after a failure: a user sends a webhook now.
-   * @param how sometimes: of many that a user sends at once, one a second ends the pause
+   * @param how sometimes: the user sends many at once, and one of them ends the pause each second
    */
   insist(how: 'always' | 'sometimes', now: number): void {
     if (how === 'sometimes' && now < this.#insistedAt + INSISTS_EVERY_MS) return;

@@ -10,8 +10,8 @@ import { type RollingFigure } from '../report/figures';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * A rolling upgrade under an open loop of single calls: of each service on the path a new process joins, then the old one
- * leaves. Measures from just before a call to the arrival of its webhook, of the calls in the first seconds of each step.
+ * A rolling upgrade under an open loop of single calls: a second process of each service on the path joins, then the first
+ * one leaves. Measures from just before a call to the arrival of its webhook, of the calls in the first seconds of each step.
  */
 
 const ROLLED = ['ingest', 'router', 'delivery'] as const satisfies readonly ServiceName[];

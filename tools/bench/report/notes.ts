@@ -75,7 +75,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
   },
   rolling: {
     method:
-      'open loop of single calls to one endpoint; of ingest, router and delivery, one after the other, a second process starts, then the first one stops; calls by the step in which they were sent',
+      'open loop of single calls to one endpoint; ingest, router and delivery are replaced one after the other: a second process starts, then the first one stops; calls by the step in which they were sent',
     size: ({ rolling: r }) =>
       `${String(r.perSecond)}/s after ${String(r.warmUpSeconds)} s to warm up, ${String(r.seconds)} s a step`,
   },
