@@ -406,6 +406,10 @@ test('doctor passes on a healthy system and names a fault', async () => {
       ...['service router', 'service delivery', 'secret key', "broker's clock"],
     ]),
   );
+  // The alerts are stored as a destination, and are none to a user.
+  const [config] = json.filter(({ name }) => name === 'config');
+  const { json: listed } = await done('destinations', 'list', '--json');
+  expect(JSON.stringify(config)).toContain(` ${String(listed.length)} destinations`);
   const env = { ...around.env, WAYPOST_SECRET_KEY: Buffer.alloc(32).toString('base64'), WAYPOST_TIMEOUT: '5' };
   expect(await waypost(['doctor', '--url', 'http://127.0.0.1:9'], { ...around, env })).toMatchObject({
     ...{ code: 1, out: expect.stringMatching(/fail +settings +.*WAYPOST_TIMEOUT[^]*fail +control +no response/) },

@@ -274,6 +274,21 @@ story(
       .waitFor();
     await isGood('delivery-replayed');
 
+    // One URL of several gets it again.
+    const [one, other] = ['/crm', '/crm-copy'].map((path) => stage.sink.url(path)) as [string, string];
+    const setUrls = (...urls: string[]) =>
+      stage.system.control('PATCH', `/destinations/${hooks.crm.id}`, { webhooks: urls.map((url) => ({ url })) });
+    expect((await setUrls(one, other)).status).toBe(200);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    const choice = page.getByRole('dialog');
+    await choice.getByLabel('All URLs of the destination').uncheck();
+    await choice.getByLabel(one, { exact: true }).uncheck();
+    await isGood();
+    await choice.getByRole('button', { name: 'Replay' }).click();
+    await stage.sink.waitFor(1, { path: '/crm-copy' });
+    expect(stage.sink.received('/crm')).toHaveLength(1);
+    expect((await setUrls(one)).status).toBe(200);
+
     // All rows of a page, sent again at once.
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}&user=user-lost`));
     await page.getByLabel('Select all on this page').check();
@@ -286,6 +301,12 @@ story(
     stage.sink.clear();
     stage.sink.on('/warehouse', { status: 200 });
     await page.goto(at(`/replays?destination=${hooks.warehouse.id}`));
+    const statuses = page.getByRole('form', { name: 'New replay' }).getByLabel('Status');
+    expect(await statuses.locator('option').allTextContents()).not.toContain('waiting');
+    await page.getByLabel('Only to URLs that failed').check();
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('messages');
+    await page.getByLabel('Only to URLs that failed').uncheck();
+    await page.getByLabel('From', { exact: true }).selectOption('dead_letters');
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByText('1 delivery would be sent').waitFor();
     expect(stage.sink.received('/warehouse')).toEqual([]);

@@ -8,10 +8,10 @@ import { RecallDelivery } from '../delivery/recall';
 import { EditAndResend } from '../delivery/resend';
 import { budgetInWords, momentsOf } from '../delivery/timeline';
 import { AttemptView, BodyView } from '../destination/attempt';
-import { useChange, useNames, useRead } from '../lib/api';
-import { useMay } from '../lib/session';
+import { Replay } from '../delivery/replay';
+import { useNames, useRead } from '../lib/api';
 import { placeOf, reasonInWords } from '../lib/labels';
-import { Confirmed, Empty, Failure, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
+import { Empty, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.delivery;
@@ -158,33 +158,5 @@ function Budget({ delivery }: { delivery: Delivery }) {
       <Text size="sm">{budgetInWords(budget, Date.now())}</Text>
       {budget.waitsFor !== null && <Text size="sm">{reasonInWords(budget.waitsFor)}.</Text>}
     </Alert>
-  );
-}
-
-interface ReplayProps {
-  delivery: Delivery;
-  /** receives the number of this replay */
-  onSent: (replay: number) => void;
-}
-
-function Replay({ delivery: { id, status }, onSent }: ReplayProps) {
-  const operator = useMay('POST /deliveries/{id}/replay');
-  const replay = useChange('POST /deliveries/{id}/replay', {
-    says: words.replayStarted,
-    onDone: ({ data }) => onSent(data.replay),
-  });
-  if (!operator || isUnderWay(status)) return null;
-  return (
-    <div>
-      <Confirmed
-        label={words.replay}
-        question={words.replayQuestion}
-        busy={replay.isPending}
-        onConfirm={() => replay.mutate({ id, body: {} })}
-      >
-        <Text>{status === 'delivered' ? words.replayHintDelivered : words.replayHint}</Text>
-      </Confirmed>
-      {replay.error && <Failure error={replay.error} what={words.replayTask} />}
-    </div>
   );
 }

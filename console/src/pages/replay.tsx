@@ -69,6 +69,7 @@ function Loaded({ replay }: { replay: Replay }) {
             {replay.deliveryStatus === null ? words.any : codeInWords(replay.deliveryStatus)},{' '}
             {replay.type ?? words.any}
             {replay.includeDelivered ? words.includingDelivered : ''}
+            {replay.onlyFailedUrls ? words.onlyFailedUrls : ''}
           </dd>
           <dt>{words.accepted}</dt>
           <dd>

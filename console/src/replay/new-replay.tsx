@@ -3,11 +3,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
-import { DELIVERY_STATUSES, isUnderWay } from '../../../shared/model/reasons';
 import { useChange, useNames, useRead } from '../lib/api';
 import { codeInWords, count, TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
-import { bodyOf, type Scope, scopeFor, scopeProblem } from './scope';
+import { bodyOf, REPLAYABLE, type Scope, scopeFor, scopeProblem, withFailedUrls } from './scope';
 import { text } from '../texts';
 
 const words = text.replay.newReplay;
@@ -93,9 +92,6 @@ interface FieldsProps {
   onChange: (scope: Scope) => void;
 }
 
-/** Waypost does not replay a delivery that is in progress. */
-const REPLAYABLE = DELIVERY_STATUSES.filter((status) => !isUnderWay(status));
-
 const ORIGINS = [
   { value: 'dead_letters', label: words.fromDeadLetters },
   { value: 'messages', label: words.fromMessages },
@@ -111,6 +107,12 @@ function ScopeFields(props: FieldsProps) {
         label={words.includeDelivered}
         checked={scope.includeDelivered}
         onChange={(event) => onChange({ ...scope, includeDelivered: event.target.checked })}
+      />
+      <Checkbox
+        label={words.onlyFailedUrls}
+        description={words.onlyFailedUrlsHint}
+        checked={scope.onlyFailedUrls}
+        onChange={(event) => onChange(withFailedUrls(scope, event.target.checked))}
       />
     </>
   );

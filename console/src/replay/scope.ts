@@ -1,4 +1,5 @@
 import { type Operations } from '../../../shared/api/operations';
+import { DELIVERY_STATUSES, isUnderWay } from '../../../shared/model/reasons';
 import { isoOfLocal } from '../lib/labels';
 import { text } from '../texts';
 
@@ -17,12 +18,21 @@ export interface Scope {
   status: string;
   type: string;
   includeDelivered: boolean;
+  onlyFailedUrls: boolean;
   maxPerSecond: string;
 }
 
 export function scopeFor(destination: string): Scope {
   const rest = { from: '', to: '', status: '', type: '', includeDelivered: false, maxPerSecond: '200' };
-  return { destination, origin: 'dead_letters', ...rest };
+  return { destination, origin: 'dead_letters', onlyFailedUrls: false, ...rest };
+}
+
+/** Waypost does not replay a delivery that is in progress. */
+export const REPLAYABLE = DELIVERY_STATUSES.filter((status) => !isUnderWay(status));
+
+/** A dead letter has failed at all of its URLs, so a replay of some of them reads the messages. */
+export function withFailedUrls(scope: Scope, onlyFailedUrls: boolean): Scope {
+  return { ...scope, onlyFailedUrls, ...(onlyFailedUrls && { origin: 'messages' }) };
 }
 
 export function scopeProblem(scope: Scope): string | undefined {
@@ -45,5 +55,6 @@ export function bodyOf(scope: Scope, preview: boolean): Body {
     ...(scope.status !== '' && { status: scope.status as NonNullable<Body['status']> }),
     ...(scope.type !== '' && { type: scope.type as NonNullable<Body['type']> }),
     ...(scope.includeDelivered && { includeDelivered: true }),
+    ...(scope.onlyFailedUrls && { onlyFailedUrls: true }),
   };
 }

@@ -15,6 +15,9 @@ export const replay = {
     fromDeadLetters: 'failed deliveries (dead letters)',
     fromMessages: 'all messages of the last 7 days, also from before the destination existed',
     includeDelivered: 'Include delivered',
+    onlyFailedUrls: 'Only to URLs that failed',
+    onlyFailedUrlsHint:
+      'Each delivery goes to the URLs whose last try failed or was never made. URLs that accepted it are left out.',
     chooseOne: 'choose one',
     any: 'any',
     destination: 'Destination',

@@ -86,6 +86,10 @@ export const watch = {
     replayHintDelivered:
       'It goes to the current URLs of its destination, with the same webhook-id. It was already delivered, so the receiver gets it again.',
     replayTask: 'replay it',
+    sendTo: 'Send to',
+    allUrls: 'All URLs of the destination',
+    urls: 'URLs',
+    chooseUrl: 'Choose at least one URL',
   },
   notices: {
     notices: 'Notices',
@@ -182,6 +186,7 @@ export const watch = {
     statusType: 'Status, type',
     any: 'any',
     includingDelivered: ', including delivered ones',
+    onlyFailedUrls: ', only to URLs that failed',
     accepted: 'Accepted',
     sinceStart: 'since the start of the history',
     fromTo: (from: ReactNode, to: ReactNode) => nodes`${from} to ${to}`,

@@ -188,6 +188,8 @@ export function Confirmed(props: {
   danger?: boolean;
   /** of the button that closes the dialog; default "Cancel" */
   dismiss?: string;
+  /** the choice in the dialog is not complete */
+  incomplete?: boolean;
   onConfirm: () => void;
 }) {
   const [open, setOpen] = useState(false);
@@ -218,6 +220,7 @@ export function Confirmed(props: {
             </Button>
             <Button
               {...color}
+              disabled={props.incomplete ?? false}
               onClick={() => {
                 setOpen(false);
                 props.onConfirm();

@@ -7,6 +7,7 @@ const at = '2026-01-01T00:00:00.000Z';
 const site = { id: 'src_1', name: 'Site', enabled: true, writeKey: 'k', oldWriteKeys: [], version: 7 };
 const twin = { ...site, name: 'Twin' };
 const sources = [site, { ...twin, id: 'src_2' }, { ...twin, id: 'src_3' }];
+const hook = { id: 'dst_1', name: 'Hook', enabled: true, paused: false, sources: [], webhooks: [], types: null };
 const change = {
   at,
   by: { name: 'Me', role: 'admin' },
@@ -53,6 +54,29 @@ test('a list command without --limit reads every page and prints every row', asy
     'ID     NAME  ON   WRITE KEY\nsrc_1  Site  yes  k\nsrc_2  Twin  yes  k\nsrc_3  Twin  yes  k\n',
   ]);
   expect(requests).toEqual(['GET /sources limit=200', 'GET /sources limit=200&after=second']);
+});
+
+test('a list of sources shows a dash as the write key of an audience, which has none', async () => {
+  PAGES['/sources second'] = { data: [{ id: 'src_3', name: 'Members', enabled: true, oldWriteKeys: [] }], next: null };
+  const { out } = await run('sources', 'list');
+  PAGES['/sources second'] = { data: sources.slice(2), next: null };
+  expect(out).toMatch(/src_3 +Members +yes +-\n$/);
+});
+
+test('a destination is created and edited with a filter and a time until it is switched off', async () => {
+  const sent: unknown[] = [];
+  jest.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
+    if (init?.body != null) sent.push(JSON.parse(init.body as string));
+    return Promise.resolve(Response.json({ ...hook, version: 1 }));
+  });
+  const filter = 'event == "Order Completed"';
+  const options = ['--filter', filter, '--switch-off-after', '5d'];
+  await run('destinations', 'create', 'Hook', '--webhook', 'https://a.example/', ...options);
+  await run('destinations', 'edit', 'dst_1', '--filter', 'none', '--switch-off-after', 'default');
+  expect(sent).toMatchObject([
+    { filter, switchOffAfter: '5d' },
+    { filter: null, switchOffAfter: null },
+  ]);
 });
 
 test('a list command sends its filters as parameters and reads no more than --limit', async () => {

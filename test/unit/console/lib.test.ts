@@ -18,7 +18,7 @@ import {
   reasonInWords,
   relative,
 } from '../../../console/src/lib/labels';
-import { bodyOf, scopeFor, scopeProblem } from '../../../console/src/replay/scope';
+import { bodyOf, REPLAYABLE, scopeFor, scopeProblem, withFailedUrls } from '../../../console/src/replay/scope';
 import { ApiProblem } from '../../../shared/api/client';
 
 describe('times', () => {
@@ -149,6 +149,16 @@ describe('the scope of a replay', () => {
       type: 'track',
       includeDelivered: true,
     });
+  });
+
+  it('reads the messages to send only to URLs that failed, since a dead letter failed at all of them', () => {
+    const scope = withFailedUrls(scopeFor('dst_1'), true);
+    expect(bodyOf(scope, false)).toMatchObject({ origin: 'messages', onlyFailedUrls: true });
+    expect(bodyOf(withFailedUrls(scope, false), false)).not.toHaveProperty('onlyFailedUrls');
+  });
+
+  it('offers the statuses of deliveries that have ended, because the API refuses the others', () => {
+    expect(REPLAYABLE).toEqual(['delivered', 'partly_delivered', 'dead', 'cancelled']);
   });
 
   it.each([
