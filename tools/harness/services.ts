@@ -73,7 +73,7 @@ export async function systemEnv(options: SystemOptions): Promise<SystemEnv> {
   };
 }
 
-/** Returns the same system for a second process of a service, which has ports of its own. */
+/** Returns the same system with other ports, for a second process of a service. */
 export async function besideIn(system: SystemEnv, name: ServiceName): Promise<SystemEnv> {
   const [health = 0, own = 0] = await freePorts(2);
   const ports: Partial<Record<PortName, number>> = {

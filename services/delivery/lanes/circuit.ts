@@ -9,7 +9,7 @@ import { type Refusal, type Signal } from './types';
  * | `open`       | one probe at a time, with pauses | `recovering` when a probe is answered                               |
  * | `recovering` | `limit` at once: 1, then 1 more with each success | `closed` at the usual limit; `open` after enough failures in a row |
  *
- * A request that a user sends now is a probe at once. In addition, `Retry-After` holds everything else back, and an egress
+ * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else back, and an egress
  * proxy that is away (http/proxy-gate.ts) everything. When it is over, the endpoint recovers as after an outage.
  *
  * Invariant: only results of requests that began in the present state count. A request sent before the circuit opened

@@ -14,7 +14,7 @@ const NOISY_CORES = 0.2;
 const after = (size: { warmUp: number; count: number }) =>
   `${String(size.count)} after ${String(size.warmUp)} to warm up`;
 
-/** How each part is measured, and how large it is; in the order of the notes. */
+/** The method and the size of each part, in the order of the notes. */
 const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = {
   bare: {
     method: 'undici Pool, 64 connections, JSON.stringify and HMAC-SHA1 a request',
