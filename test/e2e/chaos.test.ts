@@ -7,7 +7,15 @@ const SEED = 20_240;
 test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
   // Faults are kills, stops and freezes of services and broker, and endpoints that misbehave.
   const lines: string[] = [];
-  const options = { seed: SEED, forMs: 30_000, brokers: 1, perSecond: 150, logLevel: 'warn', keep: false };
+  const options = {
+    seed: SEED,
+    forMs: 30_000,
+    brokers: 1,
+    together: false,
+    perSecond: 150,
+    logLevel: 'warn',
+    keep: false,
+  };
   const outcome: Outcome = await runChaos(options, (line) => lines.push(line));
   const told = [`seed ${SEED}`, ...lines, ...outcome.lines].join('\n');
   process.stdout.write(`${told}\n`);

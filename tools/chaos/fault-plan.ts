@@ -1,4 +1,4 @@
-import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { type ProcessName, SERVICES } from '../../deploy/standalone/service-list';
 import { type Random, randomOf } from '../harness/random';
 
 /** Plans the faults and their times, from a seed alone. Pure. */
@@ -8,11 +8,11 @@ export type WhichBroker = { leads: 'controllers' } | { leads: 'partition'; topic
 
 export type Act =
   /** kill -9 */
-  | { kind: 'kill'; service: ServiceName }
+  | { kind: 'kill'; process: ProcessName }
   /** SIGTERM: it drains, ends, and is restarted */
-  | { kind: 'stop'; service: ServiceName }
+  | { kind: 'stop'; process: ProcessName }
   /** SIGSTOP, and SIGCONT later */
-  | { kind: 'freeze'; service: ServiceName; forMs: number }
+  | { kind: 'freeze'; process: ProcessName; forMs: number }
   | { kind: 'kill_broker'; which: WhichBroker }
   /** SIGTERM: it hands over its leaderships, and is restarted */
   | { kind: 'stop_broker'; which: WhichBroker }
@@ -30,6 +30,8 @@ export interface PlanOptions {
   seed: number;
   forMs: number;
   brokers: number;
+  /** all services run in one process */
+  together: boolean;
   /** the longest downtime of the endpoint: well within the retry window */
   longestOutageMs: number;
 }
@@ -48,8 +50,16 @@ const SECOND_MS = { least: 8_000, most: 25_000 };
 const SWITCH_OFF_AFTER = 0.6;
 /** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
 const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
-/** Faults of an idle service find less: services that hold work are hit twice as often. */
-const BUSY: ServiceName[] = ['router', 'delivery', 'retry'];
+
+/** The processes that faults hit. Faults of an idle one find less: those that hold work are hit twice as often. */
+const APART: Targets = { processes: SERVICES, busy: ['router', 'delivery', 'retry'], busiest: 'delivery' };
+const TOGETHER: Targets = { processes: ['all'], busy: ['all'], busiest: 'all' };
+
+interface Targets {
+  processes: readonly ProcessName[];
+  busy: readonly ProcessName[];
+  busiest: ProcessName;
+}
 
 /**
  * Returns the faults of a run in order of time. It draws them from a bag without replacement, so that a short run has
@@ -71,17 +81,18 @@ export function planFaults(options: PlanOptions): Fault[] {
   return faults.sort((a, b) => a.atMs - b.atMs);
 }
 
-function fillBag(random: Random, { brokers, longestOutageMs }: PlanOptions): Act[] {
+function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOptions): Act[] {
+  const { processes, busy, busiest } = together ? TOGETHER : APART;
   const freezeMs = () => random.between(FREEZE_MS.least, FREEZE_MS.most);
   const breakBrokers: ('kill_broker' | 'stop_broker')[] =
     brokers === 1 ? ['kill_broker'] : ['kill_broker', 'kill_broker', 'stop_broker', 'stop_broker'];
   return [
-    ...SERVICES.map((service): Act => ({ kind: 'kill', service })),
-    { kind: 'kill', service: 'delivery' },
-    { kind: 'stop', service: random.one(BUSY) },
-    { kind: 'stop', service: random.one(SERVICES) },
-    { kind: 'freeze', service: random.one(BUSY), forMs: freezeMs() },
-    { kind: 'freeze', service: random.one(SERVICES), forMs: freezeMs() },
+    ...processes.map((process): Act => ({ kind: 'kill', process })),
+    { kind: 'kill', process: busiest },
+    { kind: 'stop', process: random.one(busy) },
+    { kind: 'stop', process: random.one(processes) },
+    { kind: 'freeze', process: random.one(busy), forMs: freezeMs() },
+    { kind: 'freeze', process: random.one(processes), forMs: freezeMs() },
     ...breakBrokers.map((kind): Act => ({ kind, which: someBroker(random) })),
     {
       kind: 'freeze_broker',
@@ -108,9 +119,9 @@ export function describeAct(act: Act): string {
   switch (act.kind) {
     case 'kill':
     case 'stop':
-      return `${act.kind} ${act.service}`;
+      return `${act.kind} ${act.process}`;
     case 'freeze':
-      return `freeze ${act.service} for ${seconds(act.forMs)}`;
+      return `freeze ${act.process} for ${seconds(act.forMs)}`;
     case 'kill_broker':
       return `kill broker (${leaderOf(act.which)})`;
     case 'stop_broker':

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
+import { type ProcessName, SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
 import { eventually } from '../../test/support/eventually';
-import { type System } from '../harness/system';
+import { runsService, type System } from '../harness/system';
 import { type BrokerControl } from './broker-control';
 import { type Endpoints } from './endpoints';
 import { type Disturbance } from './explain-repeats';
 import { type Act, describeAct } from './fault-plan';
-import { below, isService } from './processes';
+import { below } from './processes';
 import { startSecondDelivery } from './second-delivery';
 
 /** The parts that faults can break. */
@@ -27,8 +27,18 @@ type May = Disturbance['may'];
 const RECOVERY_MS = 120_000;
 const NOTHING: May = [];
 /** A killed process writes nothing more; a thawed one may continue work that other processes now own. */
-const KILLED: Partial<Record<ServiceName, May>> = { delivery: ['flight'], router: ['writes'], retry: ['writes'] };
-const THAWED: Partial<Record<ServiceName, May>> = { delivery: ['flight_until'], router: ['writes'], retry: ['writes'] };
+const KILLED: Partial<Record<ProcessName, May>> = {
+  delivery: ['flight'],
+  router: ['writes'],
+  retry: ['writes'],
+  all: ['flight', 'writes'],
+};
+const THAWED: Partial<Record<ProcessName, May>> = {
+  delivery: ['flight_until'],
+  router: ['writes'],
+  retry: ['writes'],
+  all: ['flight_until', 'writes'],
+};
 
 /**
  * Performs faults in the background, several at the same time, each until everything works again. Faults of a single
@@ -76,18 +86,17 @@ export class Injector {
     const { endpoints } = this.victims;
     switch (act.kind) {
       case 'kill':
-        return this.#during(act, KILLED[act.service] ?? NOTHING, (struck) => this.#end(act.service, 'SIGKILL', struck));
+        return this.#during(act, KILLED[act.process] ?? NOTHING, (struck) => this.#end(act.process, 'SIGKILL', struck));
       case 'stop':
-        return this.#during(act, NOTHING, () => this.#end(act.service, 'SIGTERM'));
+        return this.#during(act, NOTHING, () => this.#end(act.process, 'SIGTERM'));
       case 'freeze':
-        await this.#during(act, THAWED[act.service] ?? NOTHING, () => this.#freeze(act.service, act.forMs));
-        return this.#ready(act.service, []);
+        await this.#during(act, THAWED[act.process] ?? NOTHING, () => this.#freeze(act.process, act.forMs));
+        return this.#ready(act.process, []);
       case 'kill_broker':
       case 'stop_broker':
       case 'freeze_broker':
         await this.#during(act, ['flight_until', 'writes'], () => this.#breakBroker(act));
-        for (const service of SERVICES) await this.#ready(service, []);
-        return;
+        return this.#ready('all', []);
       case 'second_delivery':
         return this.#secondDelivery(act);
       case 'endpoint_down':
@@ -108,15 +117,15 @@ export class Injector {
     disturbance.until = Date.now();
   }
 
-  async #end(service: ServiceName, signal: NodeJS.Signals, struck?: () => void): Promise<void> {
-    const pids = await this.#pids(service);
+  async #end(process: ProcessName, signal: NodeJS.Signals, struck?: () => void): Promise<void> {
+    const pids = await this.#pids(process);
     for (const pid of pids) tell(pid, signal);
     struck?.();
-    await this.#ready(service, pids);
+    await this.#ready(process, pids);
   }
 
-  async #freeze(service: ServiceName, forMs: number): Promise<void> {
-    const pids = await this.#pids(service);
+  async #freeze(process: ProcessName, forMs: number): Promise<void> {
+    const pids = await this.#pids(process);
     for (const pid of pids) tell(pid, 'SIGSTOP');
     await pause(forMs);
     for (const pid of pids) tell(pid, 'SIGCONT');
@@ -155,23 +164,31 @@ export class Injector {
   }
 
   /**
-   * Returns the processes of a running service: another fault may have just ended it.
+   * Returns the processes of a running service, or the one of all: another fault may have just ended it.
    * @param before processes that must be gone
    */
-  #pids(service: ServiceName, before: number[] = []): Promise<number[]> {
+  #pids(name: ProcessName, before: number[] = []): Promise<number[]> {
     return eventually(
       async () => {
-        const found = (await below(this.victims.system.pid)).filter(({ command }) => isService(service, command));
+        const found = (await below(this.victims.system.pid)).filter(({ command }) => runsService(name, command));
         const pids = found.map(({ pid }) => pid);
-        if (pids.length === 0 || pids.some((pid) => before.includes(pid))) throw new Error(`${service} does not run`);
+        if (pids.length === 0 || pids.some((pid) => before.includes(pid))) throw new Error(`${name} does not run`);
         return pids;
       },
       { deadlineMs: RECOVERY_MS, everyMs: 250 },
     );
   }
 
-  /** @param before processes that must be gone by then */
-  async #ready(service: ServiceName, before: number[]): Promise<void> {
+  /**
+   * Resolves when the services of a process are ready.
+   * @param before processes that must be gone by then
+   */
+  async #ready(process: ProcessName, before: number[]): Promise<void> {
+    const services = process === 'all' ? SERVICES : [process];
+    for (const service of services) await this.#serviceReady(service, before);
+  }
+
+  async #serviceReady(service: ServiceName, before: number[]): Promise<void> {
     const { system } = this.victims;
     const port = system.env[`WAYPOST_${service.toUpperCase()}_HEALTH_PORT`] ?? '';
     await eventually(

@@ -7,8 +7,11 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2), () => Math.floor(Math.random() * 1e6));
-  const { seed, forMs, brokers, perSecond } = options;
-  say(`seed ${seed}: ${forMs / 60_000} minutes of faults, ${brokers} broker(s), ${perSecond} calls a second`);
+  const { seed, forMs, brokers, perSecond, together } = options;
+  const processes = together ? 'all services in one process' : 'a process for each service';
+  say(
+    `seed ${seed}: ${forMs / 60_000} minutes of faults, ${processes}, ${brokers} broker(s), ${perSecond} calls a second`,
+  );
   const { lines, violations, faults, dir } = await runChaos(options, say);
   for (const line of lines) say(line);
   for (const violation of violations) say(`VIOLATION ${violation}`);

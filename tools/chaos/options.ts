@@ -3,13 +3,15 @@ import { parseArgs } from 'node:util';
 /** Parses the command line of `npm run chaos`. */
 
 const USAGE =
-  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
+  'Usage: npm run chaos -- [--minutes N] [--seed N] [--brokers 1|3] [--together] [--rate CALLS_PER_SECOND] [--log-level LEVEL] [--keep]';
 
 export interface ChaosOptions {
   seed: number;
   /** duration of the faults; open deliveries finish afterwards */
   forMs: number;
   brokers: number;
+  /** run all services in one process */
+  together: boolean;
   perSecond: number;
   logLevel: string;
   /** keep the data and logs for inspection */
@@ -23,6 +25,7 @@ export function readOptions(args: string[], freshSeed: () => number): ChaosOptio
     seed: values.seed === undefined ? freshSeed() : Number(values.seed),
     forMs: Math.round(Number(values.minutes ?? 5) * 60_000),
     brokers: Number(values.brokers ?? 1),
+    together: values.together === true,
     perSecond: Number(values.rate ?? 200),
     logLevel: values['log-level'] ?? 'warn',
     keep: values.keep === true,
@@ -45,6 +48,7 @@ function parse(args: string[]) {
         minutes: { type: 'string' },
         seed: { type: 'string' },
         brokers: { type: 'string' },
+        together: { type: 'boolean' },
         rate: { type: 'string' },
         'log-level': { type: 'string' },
         keep: { type: 'boolean' },

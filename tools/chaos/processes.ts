@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type ServiceName } from '../../deploy/standalone/service-list';
 import { type ProcessLine } from '../../test/support/supervised';
 
 /** Finds processes without blocking, because the endpoints respond from the same event loop. */
@@ -15,9 +14,4 @@ export async function below(parent: number): Promise<ProcessLine[]> {
     const found = { pid: Number(pid), ppid: Number(ppid), command: command ?? '' };
     return found.ppid === parent ? [found] : [];
   });
-}
-
-/** Before it has set its title, a service appears as the file that it runs. */
-export function isService(name: ServiceName, command: string): boolean {
-  return command.startsWith(`waypost-${name}`) || command.endsWith(`services/${name}/main.js`);
 }

@@ -101,7 +101,12 @@ async function setScene(from: {
     ...(cluster ? { KAFKA_BROKERS: cluster.brokers, WAYPOST_REPLICATION: '3' } : {}),
   };
   // Never the broker of a test run, because a fault would affect all tests.
-  const system = await startSystem({ embedded: true, dataDir: join(dir, 'data'), env: settings });
+  const system = await startSystem({
+    embedded: true,
+    dataDir: join(dir, 'data'),
+    env: settings,
+    together: options.together,
+  });
   undo.push(() => system.stop());
   const kafka = cluster?.brokers ?? system.brokers;
   const view = await KafkaView.open(kafka.split(','), '');

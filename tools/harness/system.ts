@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findEngine } from '../../deploy/standalone/container-engine';
 import { PORTS } from '../../deploy/standalone/local-settings';
-import { type ServiceName } from '../../deploy/standalone/service-list';
+import { processEntry, type ProcessName } from '../../deploy/standalone/service-list';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
 import { descendants, startSupervised } from '../../test/support/supervised';
@@ -39,9 +39,9 @@ export interface System extends Api {
   brokers: string;
   /** the supervisor's */
   pid: number;
-  /** the processes of a service: one, or none between its end and its restart */
-  pids(name: ServiceName): number[];
-  kill(name: ServiceName, signal?: NodeJS.Signals): void;
+  /** the processes of a service, or the one of all: one, or none between its end and its restart */
+  pids(name: ProcessName): number[];
+  kill(name: ProcessName, signal?: NodeJS.Signals): void;
   /**
    * Sends SIGTERM to the supervisor. Resolves with its exit code after it has ended; removes its data dir unless it
    * was given.
@@ -83,9 +83,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const controlUrl = `http://127.0.0.1:${env.WAYPOST_CONTROL_PORT!}`;
   const brokers = /^ +kafka +(\S+)/m.exec(supervised.output())?.[1] ?? '';
   const adminToken = /admin token +(\S+)/.exec(supervised.output())?.[1] ?? '';
-  const pids = (name: ServiceName) =>
+  const pids = (name: ProcessName) =>
     descendants(supervised.pid)
-      .filter(({ command }) => command.startsWith(`waypost-${name}`) || command.endsWith(`services/${name}/main.js`))
+      .filter(({ command }) => runsService(name, command))
       .map(({ pid }) => pid);
 
   return {
@@ -105,6 +105,17 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     stop,
     output: () => supervised.output(),
   };
+}
+
+/**
+ * Returns whether a process runs a service, alone or with all others. Before it has set its title, it appears as the file
+ * that it runs. Pure.
+ * @param command as `ps` shows it
+ */
+export function runsService(name: ProcessName, command: string): boolean {
+  const title = command.split(' ', 1)[0];
+  if (title === `waypost-${name}` || title === 'waypost-all') return true;
+  return [name, 'all' as const].some((each) => command.endsWith(processEntry(each).join(' ')));
 }
 
 /** Deletes a data dir, and the records of its broker if they are in the volume of a container engine. */

@@ -2,7 +2,7 @@ import { describeAct, type Fault, planFaults } from '../../../tools/chaos/fault-
 import { randomOf } from '../../../tools/harness/random';
 
 const plan = (over: Partial<Parameters<typeof planFaults>[0]> = {}) =>
-  planFaults({ seed: 7, forMs: 120_000, brokers: 1, longestOutageMs: 15_000, ...over });
+  planFaults({ seed: 7, forMs: 120_000, brokers: 1, together: false, longestOutageMs: 15_000, ...over });
 const kinds = (faults: Fault[]) => new Set(faults.map(({ kind }) => kind));
 
 describe('a plan of faults', () => {
@@ -33,6 +33,13 @@ describe('a plan of faults', () => {
   it('leaves a long run time between faults', () => {
     const perMinute = (forMs: number) => plan({ forMs }).length / (forMs / 60_000);
     expect(perMinute(1_800_000)).toBeLessThan(perMinute(60_000) / 2);
+  });
+
+  it('hits the one process if all services run in it, with the same kinds of faults', () => {
+    const faults = plan({ together: true });
+    expect(new Set(faults.flatMap((fault) => ('process' in fault ? [fault.process] : [])))).toEqual(new Set(['all']));
+    expect(kinds(faults)).toEqual(kinds(plan()));
+    expect(plan().some((fault) => 'process' in fault && fault.process === 'all')).toBe(false);
   });
 
   it('has more faults of brokers in a cluster of three', () => {

@@ -4,14 +4,22 @@ const read = (...args: string[]) => readOptions(args, () => 99);
 
 describe('the command line', () => {
   it('defaults to five minutes on one broker with a new seed', () => {
-    expect(read()).toMatchObject({ seed: 99, forMs: 300_000, brokers: 1, perSecond: 200, keep: false });
+    expect(read()).toMatchObject({
+      seed: 99,
+      forMs: 300_000,
+      brokers: 1,
+      together: false,
+      perSecond: 200,
+      keep: false,
+    });
   });
 
   it('sets every option', () => {
-    expect(read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50')).toMatchObject({
+    expect(read('--minutes', '0.5', '--seed', '4', '--brokers', '3', '--rate', '50', '--together')).toMatchObject({
       seed: 4,
       forMs: 30_000,
       brokers: 3,
+      together: true,
       perSecond: 50,
     });
   });
