@@ -51,7 +51,7 @@ const SWITCH_OFF_AFTER = 0.6;
 /** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
 const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
 
-/** The processes that faults hit. Faults of an idle one find less: those that hold work are hit twice as often. */
+/** The processes that faults hit. Processes with work in hand are hit twice as often, because faults of idle ones find less. */
 const APART: Targets = { processes: SERVICES, busy: ['router', 'delivery', 'retry'], busiest: 'delivery' };
 const TOGETHER: Targets = { processes: ['all'], busy: ['all'], busiest: 'all' };
 

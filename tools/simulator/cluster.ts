@@ -35,7 +35,7 @@ export class Cluster {
   readonly #partitions: ReadonlySet<number>;
   #recalls: Recalls | undefined;
 
-  /** @param partitions those of the simulated processes */
+  /** @param partitions of the simulated processes */
   constructor(
     private readonly around: Around,
     partitions: readonly number[],

@@ -11,7 +11,7 @@ import { startSystem, type System } from '../harness/system';
 
 /**
  * `npm run structure:path`: sends one call to a running system, and prints the files of services and shared that it passes
- * from HTTP to the POST: those with a function that runs for the call, and does not run while nothing is sent.
+ * from HTTP to the POST. Each of them has a function that runs for the call, and does not run while nothing is sent.
  */
 
 const PASSED: readonly ServiceName[] = ['ingest', 'router', 'delivery'];
