@@ -18,7 +18,7 @@ import { type ControlContext } from '../../services/control/context';
 import { openProfiles } from '../../services/control/audiences/profiles';
 import { RecordFormatSwitch } from '../../services/control/record-format/switch';
 import { Replays } from '../../services/control/replays/runner';
-import { BodyIndex } from '../../services/control/search/body-index';
+import { BodyIndex, type BodyIndexOptions } from '../../services/control/search/body-index';
 import { openTestSends } from '../../services/control/destinations/test-send';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
@@ -67,6 +67,7 @@ export async function controlUnderTest(
     database?: Database | undefined;
     historyHasRead?: () => boolean;
     maxSearchBytes?: number;
+    bodyTurns?: Pick<BodyIndexOptions, 'othersFirst' | 'steadyMs'>;
     adminToken?: string;
     /** a system that this version created, whose write keys are encrypted */
     isNew?: boolean;
@@ -109,6 +110,7 @@ export async function controlUnderTest(
   const bodies = new BodyIndex({
     ...{ kafka, history, retentionMs: 2 * DAY_MS, maxBytes: options.maxSearchBytes ?? 1e9, now, log },
     othersFirst: () => false,
+    ...options.bodyTurns,
   });
   const jobs = { kafka, producer, history, config, windowMs: WINDOW_MS, now, log };
   const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles });

@@ -56,20 +56,24 @@ export interface BodyIndexOptions {
   log: Log;
   /** whether other processes need all cores */
   othersFirst?: () => boolean;
+  /** ms, by a clock that never jumps */
+  steadyMs?: () => number;
 }
 
 export class BodyIndex {
   readonly #owner = randomUUID();
-  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
+  readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.lookInTurn());
   readonly #othersFirst: () => boolean;
   #maintainedAt = -Infinity;
-  /** by a clock that never jumps, ms */
-  #lookedAt = performance.now();
+  readonly #steadyMs: () => number;
+  #lookedAt: number;
   #first = 0;
   #trouble = false;
 
   constructor(private readonly options: BodyIndexOptions) {
     this.#othersFirst = options.othersFirst ?? watchCpuPressure();
+    this.#steadyMs = options.steadyMs ?? (() => performance.now());
+    this.#lookedAt = this.#steadyMs();
   }
 
   get retentionMs(): number {
@@ -106,11 +110,12 @@ export class BodyIndex {
     return this.options.history.ask((database) => takeLease(database, LEASE, lease));
   }
 
-  async #lookSafely(): Promise<void> {
-    // Other processes may need all cores for hours.
-    const isLate = performance.now() - this.#lookedAt > BEHIND_MS;
+  /** Reads new records, unless other processes need all cores. */
+  async lookInTurn(): Promise<void> {
+    // They may need them for hours.
+    const isLate = this.#steadyMs() - this.#lookedAt > BEHIND_MS;
     if (this.#othersFirst() && !isLate) return;
-    this.#lookedAt = performance.now();
+    this.#lookedAt = this.#steadyMs();
     try {
       await this.look();
       this.#trouble = false;

@@ -149,6 +149,27 @@ describe('a search', () => {
     expect(await get(`q=a-170&since=${since}`)).toMatchObject({ searched: { complete: true } });
   });
 
+  it('a search finds new records within 15 seconds although other processes keep all cores busy', async () => {
+    const { memory } = control;
+    let steady = 0;
+    const bodyTurns = { othersFirst: () => true, steadyMs: () => steady };
+    control = await controlUnderTest({ database, memory, bodyTurns });
+    control.clock.now = new Date();
+    const foundAfter = async (ms: number) => {
+      steady += ms;
+      await control.bodies.lookInTurn();
+      return ids('q=a-170');
+    };
+    await sent({ id: 'dlv_4', body: '{"orderId":"A-1703"}' });
+    expect(await foundAfter(15_000)).toEqual(['dlv_3', 'dlv_1']);
+    // The process of the tests before holds the lease.
+    await database.query(`delete from waypost.leases`);
+    expect(await foundAfter(1)).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
+    await sent({ id: 'dlv_5', agoMs: 500, body: '{"orderId":"A-1704"}' });
+    expect(await foundAfter(15_000)).toEqual(['dlv_4', 'dlv_3', 'dlv_1']);
+    expect(await foundAfter(1)).toEqual(['dlv_5', 'dlv_4', 'dlv_3', 'dlv_1']);
+  });
+
   it('records that were not read yet are not covered', async () => {
     control.clock.now = new Date(control.clock.now.getTime() + 120_000);
     await sent({ id: 'dlv_5', body: '{"orderId":"A-1705"}' });
