@@ -164,7 +164,7 @@ export class Injector {
   }
 
   /**
-   * Returns the processes of a running service, or the one of all: another fault may have just ended it.
+   * Returns the processes of a running service: another fault may have just ended it.
    * @param before processes that must be gone
    */
   #pids(name: ProcessName, before: number[] = []): Promise<number[]> {

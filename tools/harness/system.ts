@@ -39,7 +39,7 @@ export interface System extends Api {
   brokers: string;
   /** the supervisor's */
   pid: number;
-  /** the processes of a service, or the one of all: one, or none between its end and its restart */
+  /** the process of a service, which may be the one of all services; none between its end and its restart */
   pids(name: ProcessName): number[];
   kill(name: ProcessName, signal?: NodeJS.Signals): void;
   /**
@@ -108,8 +108,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 /**
- * Returns whether a process runs a service, alone or with all others. Before it has set its title, it appears as the file
- * that it runs. Pure.
+ * Returns whether a process runs a service, alone or with all others. `ps` shows the entry until the process has set its
+ * title. Pure.
  * @param command as `ps` shows it
  */
 export function runsService(name: ProcessName, command: string): boolean {

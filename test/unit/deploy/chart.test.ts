@@ -245,11 +245,70 @@ story('the policy of the topics job exists before the job', async () => {
   expect(job.spec.template.metadata.labels).toMatchObject(policy.spec.podSelector.matchLabels);
 });
 
+const TOGETHER = {
+  ...REQUIRED,
+  together: true,
+  services: Object.fromEntries(SERVICES.map((name) => [name, { replicas: 1 }])),
+};
+
+story('together all services run in one pod, which Services, policies and the volume of control lead to', async () => {
+  const { objects, one } = await render(TOGETHER);
+  const all = one('Deployment');
+  expect([all.metadata.name, all.spec.replicas, all.spec.strategy.type]).toEqual(['waypost-all', 1, 'Recreate']);
+  const { labels } = all.spec.template.metadata;
+  const [container] = all.spec.template.spec.containers;
+  expect(container.args).toEqual(['all']);
+  expect(container.readinessProbe.exec.command).toEqual(['healthy', 'readyz']);
+  for (const name of ['WAYPOST_SECRET_KEY', 'WAYPOST_ADMIN_TOKEN']) expect(variable(all, name)).toBeDefined();
+  const volumes = Object.fromEntries(
+    all.spec.template.spec.volumes.map(({ name, ...of }: { name: string }) => [name, of]),
+  );
+  expect(volumes).toMatchObject({
+    data: { persistentVolumeClaim: { claimName: 'waypost-control' } },
+    stores: { emptyDir: { sizeLimit: '20Gi' } },
+  });
+  const apart = (await render(REQUIRED)).objects.filter(({ kind }) => kind === 'Service');
+  const services = objects.filter(({ kind }) => kind === 'Service');
+  const addresses = (list: Manifest[]) =>
+    list.map(({ metadata, spec }) => [
+      metadata.name,
+      spec.ports.map(({ name, port }: { name: string; port: number }) => [name, port]),
+    ]);
+  expect(addresses(services)).toEqual(addresses(apart));
+  const open = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort);
+  for (const { spec } of services) {
+    expect(labels).toMatchObject(spec.selector);
+    for (const { targetPort } of spec.ports) expect(open).toContain(targetPort);
+  }
+  const policy = one('NetworkPolicy', '-all');
+  expect(labels).toMatchObject(policy.spec.podSelector.matchLabels);
+  const allowed = policy.spec.ingress.flatMap(({ ports }: { ports: { port: number }[] }) =>
+    ports.map(({ port }) => port),
+  );
+  expect(allowed.toSorted()).toEqual(open.toSorted());
+  expect(policy.spec.egress.filter((rule: { to?: object[] }) => rule.to === undefined)).toEqual([]);
+  expect(labels).toMatchObject(one('PodDisruptionBudget').spec.selector.matchLabels);
+});
+
+story('together values for several processes, or for one service alone, are refused with what to do', async () => {
+  const refused = (values: object) => message({ ...TOGETHER, ...values });
+  const delivery = (fields: object) =>
+    refused({ services: { ...TOGETHER.services, delivery: { replicas: 1, ...fields } } });
+  expect(await refused({})).toBe('rendered');
+  expect(await refused({ services: {} })).toContain('--set services.delivery.replicas=1,services.ingest.replicas=1');
+  expect(await delivery({ autoscaling: { enabled: true } })).toContain(
+    'services.delivery.autoscaling does not go with',
+  );
+  expect(await delivery({ env: { WAYPOST_TIMEOUT: '9s' } })).toContain('Set settings instead');
+  expect(await delivery({ image: { tag: '1.0.0' } })).toContain('Set image.tag instead');
+  expect(await refused({ database: { existingSecret: 'history' } })).toContain('networkPolicy.database.to is empty');
+});
+
 story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
   const small = parse(readFileSync(join(CHART, 'values-small.yaml'), 'utf8')) as { kafka: object };
   const { objects } = await render({ ...REQUIRED, ...small, kafka: { ...small.kafka, ...REQUIRED.kafka } });
   const deployments = objects.filter(({ kind }) => kind === 'Deployment');
-  expect(deployments.map(({ spec }) => spec.replicas)).toEqual(SERVICES.map(() => 1));
+  expect(deployments.map(({ spec }) => spec.replicas)).toEqual([1]);
   const requests = deployments.map(({ spec }) => spec.template.spec.containers[0].resources.requests);
   const sum = (name: string) => requests.reduce((total: number, { [name]: value }) => total + parseInt(value), 0);
   expect(sum('cpu')).toBeLessThan(500);

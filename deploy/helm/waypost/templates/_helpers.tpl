@@ -3,14 +3,34 @@
 {{- if contains "waypost" .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- else -}}{{ printf "%s-waypost" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
 {{- end }}
 
+{{/* The deployment whose pods run a service: its own, or `all` with `together`. */}}
+{{- define "waypost.workload" -}}
+{{- if and .root.Values.together (hasKey .root.Values.services .service) }}all{{ else }}{{ .service }}{{ end -}}
+{{- end }}
+
+{{/* The deployments, as a list in JSON. */}}
+{{- define "waypost.workloads" -}}
+{{- .Values.together | ternary (list "all") (list "ingest" "router" "delivery" "retry" "audiences" "control") | toJson -}}
+{{- end }}
+
+{{/* The port of a pod for `http` or `health` of a service: its name, or its number where one pod has the ports of all. */}}
+{{- define "waypost.podPort" -}}
+{{- if ne (include "waypost.workload" .) "all" }}{{ .port }}
+{{- else if eq .port "health" }}{{ include "waypost.healthPort" .service }}
+{{- else }}{{ get (dict "ingest" "8080" "control" "8090") .service }}{{ end -}}
+{{- end }}
+
+{{/* The labels of the pods that run a service. */}}
 {{- define "waypost.selector" -}}
 app.kubernetes.io/name: waypost
 app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ .service }}
+app.kubernetes.io/component: {{ include "waypost.workload" . }}
 {{- end }}
 
 {{- define "waypost.labels" -}}
-{{ include "waypost.selector" . }}
+app.kubernetes.io/name: waypost
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
@@ -114,6 +134,7 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{- if not .Values.kafka.brokers }}{{ fail "kafka.brokers is empty: name the brokers, host:port" }}{{ end -}}
 {{- if not .Values.secrets.existingSecret }}{{ fail "secrets.existingSecret is empty. Make one, and keep a copy of its secret-key:\n  kubectl create secret generic waypost --from-literal=admin-token=$(openssl rand -hex 32) --from-literal=secret-key=$(openssl rand -base64 32)" }}{{ end -}}
 {{- include "waypost.checkLogin" . -}}
+{{- if .Values.together }}{{ include "waypost.checkTogether" . }}{{ end -}}
 {{- range $name, $service := .Values.services -}}
 {{- with $service.autoscaling -}}
 {{- if and .enabled (has $name (list "router" "delivery" "audiences")) (gt (int .max) (int $.Values.kafka.partitions)) }}{{ fail (printf "services.%s.autoscaling.max is more than kafka.partitions: the others would stand idle" $name) }}{{ end -}}
@@ -130,6 +151,22 @@ until `replicas` changes; the annotation waypost/replicas holds the value that h
 {{ fail (printf "services.%s.autoscaling cannot log in to Kafka: KEDA knows neither tokens of service accounts nor the audience of a token. Name a TriggerAuthentication of yours with another login in autoscaling.triggerAuthentication" $name) }}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{/* Fails for a value that has no meaning where all services share one process. */}}
+{{- define "waypost.checkTogether" -}}
+{{- $several := list -}}
+{{- range $name, $service := .Values.services -}}
+{{- if eq $name "all" }}{{ continue }}{{ end -}}
+{{- if dig "autoscaling" "enabled" false $service }}{{ fail (printf "services.%s.autoscaling does not go with together=true, which runs one process of all services. Set together=false to scale a service: no data moves" $name) }}{{ end -}}
+{{- if gt (int $service.replicas) 1 }}{{ $several = append $several (printf "services.%s.replicas=1" $name) }}{{ end -}}
+{{- range $key, $value := dict "image.tag" (dig "image" "tag" "" $service) "env" ($service.env | default dict) "serviceAccount.annotations" (dig "serviceAccount" "annotations" dict $service) -}}
+{{- if $value }}{{ fail (printf "services.%s.%s does not go with together=true: all services share one pod. Set %s instead" $name $key (get (dict "image.tag" "image.tag" "env" "settings" "serviceAccount.annotations" "serviceAccount.annotations") $key)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $several }}{{ fail (printf "together=true runs one process of all services, and the values ask for several. Add -f values-small.yaml or --set %s, or set together=false" (join "," (sortAlpha $several))) }}{{ end -}}
+{{- if .Values.kafka.sasl.perService }}{{ fail "kafka.sasl.perService does not go with together=true: one process has one environment. Set kafka.sasl.perService=false and use a user that may do what all services may" }}{{ end -}}
+{{- if and .Values.networkPolicy.enabled .Values.database.existingSecret (not .Values.networkPolicy.database.to) }}{{ fail "networkPolicy.database.to is empty: with together=true delivery shares the pod of control, and would reach the port of databases at every address. Name the network of your PostgreSQL server: --set-json 'networkPolicy.database.to=[{\"ipBlock\":{\"cidr\":\"10.20.0.0/16\"}}]'" }}{{ end -}}
 {{- end }}
 
 {{/* Fails for a login to Kafka that is incomplete, and for a value of it that has no effect. */}}
@@ -250,14 +287,14 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_PARTITIONS, value: {{ $values.kafka.partitions | quote }} }
 - { name: WAYPOST_REPLICATION, value: {{ $values.kafka.replication | quote }} }
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
-{{- if and $values.allowedNetworks (eq .service "delivery") }}
+{{- if and $values.allowedNetworks (has .service (list "delivery" "all")) }}
 - { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }
 {{- end }}
-{{- if has .service (list "delivery" "control") }}
+{{- if has .service (list "delivery" "control" "all") }}
 - name: WAYPOST_SECRET_KEY
   valueFrom: { secretKeyRef: { name: {{ $values.secrets.existingSecret }}, key: secret-key } }
 {{- end }}
-{{- if eq .service "control" }}
+{{- if has .service (list "control" "all") }}
 - name: WAYPOST_ADMIN_TOKEN
   valueFrom: { secretKeyRef: { name: {{ $values.secrets.existingSecret }}, key: admin-token } }
 - name: WAYPOST_DATABASE_URL
