@@ -123,8 +123,11 @@ async function openAppenders(
 }
 
 /** Sends to mailboxes by SMTP, and to URLs by HTTP. */
-function withMail(sender: Pick<Sender, 'send'>, mail: MailSender): Pick<Sender, 'send'> {
-  return { send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done) };
+function withMail(sender: AuthorizingSender, mail: MailSender): Pick<AuthorizingSender, 'send' | 'held'> {
+  return {
+    send: (request, done) => (MailSender.takes(request) ? mail : sender).send(request, done),
+    held: (credentials, insists) => sender.held(credentials, insists),
+  };
 }
 
 function openSender(settings: Settings, clock: StallClock, told: Parameters<typeof tellOfCertificate>[1]): Sender {

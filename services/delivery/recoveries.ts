@@ -39,6 +39,8 @@ interface LastRequest {
   /** undefined: its circuit opened again */
   recall: string | undefined;
   decidedAt: number;
+  /** id of the last request in Kafka */
+  sent: string | undefined;
   /** -Infinity: none was sent yet */
   sentAt: number;
 }
@@ -57,9 +59,9 @@ export class Recoveries {
       return;
     }
     const last = this.#last.get(keyOf(destinationId, 'circuit_open'));
-    if (last?.recall === undefined) return;
-    if (last.sentAt >= last.decidedAt) this.#send(destinationId, { kind: 'stop', recall: last.recall });
-    last.recall = undefined;
+    if (!last) return;
+    if (last.sent !== undefined) this.#send(destinationId, { kind: 'stop', recall: last.sent });
+    last.recall = last.sent = undefined;
   }
 
   /**
@@ -85,12 +87,13 @@ export class Recoveries {
     const recall = `rcv_${randomUUID()}`;
     const key = keyOf(destinationId, reason);
     const decidedAt = time.steadyMs();
-    const last: LastRequest = { recall, decidedAt, sentAt: this.#last.get(key)?.sentAt ?? -Infinity };
+    const { sent, sentAt = -Infinity } = this.#last.get(key) ?? {};
+    const last: LastRequest = { recall, decidedAt, sent, sentAt };
     this.#last.set(key, last);
     time.after(Math.max(PARKED_WITHIN_MS, last.sentAt + ASKS_EVERY_MS - decidedAt), () => {
       // The circuit may have opened again, or another may have closed.
       if (this.#last.get(key)?.recall !== recall) return;
-      last.sentAt = time.steadyMs();
+      [last.sent, last.sentAt] = [recall, time.steadyMs()];
       const keys = shardKeys(destinationId, shards).filter(owns);
       const wanted = { id: recall, action: 'recovered' as const, reason, destination: destinationId, keys };
       this.#send(destinationId, { kind: 'recall', ...wanted });

@@ -25,7 +25,7 @@ export interface KnownRecall {
  * delivery, or the endpoint has changed since it recovered.
  */
 function lifetimeMs({ delivery, action }: Recall): number {
-  if (delivery) return 60_000;
+  if (delivery) return action === 'cancel' ? 2 * STANDS_MS : 60_000;
   return action === 'recovered' ? 300_000 : 86_400_000;
 }
 
@@ -34,7 +34,7 @@ export function stands({ recall, atMs }: KnownRecall, nowMs: number): boolean {
   return recall.action === 'cancel' && nowMs - atMs < STANDS_MS;
 }
 
-/** A stop and its recall come from two processes, so that either may be first, by seconds at most. */
+/** A stop and its recall come from two processes. A stop that comes first waits this long for its recall, ms. */
 const STOPS_KEPT_MS = 600_000;
 
 export class RecallLog {
@@ -63,7 +63,7 @@ export class RecallLog {
       if (known) known.found = known.recall.delivery !== undefined;
     }
     if (read?.kind === 'searched') for (const each of read.partitions) this.#known.get(read.recall)?.searched.add(each);
-    if (read?.kind === 'stop' && nowMs - timestampMs <= STOPS_KEPT_MS) this.#stop(read.recall, timestampMs);
+    if (read?.kind === 'stop') this.#stop(read.recall, timestampMs, nowMs);
   }
 
   /** Returns whether a copy of this step was sent. */
@@ -94,9 +94,9 @@ export class RecallLog {
     this.#known.set(recall.id, { recall, atMs, ...fresh, stopped: this.#stops.has(recall.id) });
   }
 
-  #stop(recall: string, atMs: number): void {
-    this.#stops.set(recall, atMs);
+  #stop(recall: string, atMs: number, nowMs: number): void {
     const known = this.#known.get(recall);
     if (known) known.stopped = true;
+    else if (nowMs - atMs <= STOPS_KEPT_MS) this.#stops.set(recall, atMs);
   }
 }

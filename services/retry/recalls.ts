@@ -169,14 +169,14 @@ export class Recalls {
     const [first] = group;
     if (!first) return;
     const { recall } = first;
-    const bounds = await readTierBounds(kafka, tiers());
-    this.#partitions = partitionCount(bounds);
-    const left = recall.delivery ? partitions : this.#left(group, partitions);
-    const pace = recall.delivery ? undefined : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
     // A partition that is lost and comes back has another owner's notes in between.
     const since = new Map(partitions.map((each) => [each, this.positions.assignedAt(each)]));
     const isOwned = (partition: number) =>
       since.get(partition) !== undefined && this.positions.assignedAt(partition) === since.get(partition);
+    const bounds = await readTierBounds(kafka, tiers());
+    this.#partitions = partitionCount(bounds);
+    const left = recall.delivery ? partitions : this.#left(group, partitions);
+    const pace = recall.delivery ? undefined : new RecallPace(steadyMs(), () => this.#mostPerSecond(recall));
     const goesOn = (partition: number) =>
       !this.#stopped && isOwned(partition) && group.some(({ found, stopped }) => !found && !stopped);
     const take = (found: Found[]) => this.#take(found, goesOn, pace);
@@ -211,7 +211,8 @@ export class Recalls {
   async #take(found: Found[], goesOn: (partition: number) => boolean, pace: RecallPace | undefined): Promise<void> {
     const { steadyMs, sleep } = this.options;
     for (let rest = found; rest[0];) {
-      if (!goesOn(rest[0].record.partition)) return;
+      rest = rest.filter(({ known, record }) => !known.stopped && goesOn(record.partition));
+      if (rest.length === 0) return;
       const count = pace ? pace.take(rest.length, steadyMs()) : rest.length;
       if (pace && count === 0) {
         await sleep(pace.waitMs(steadyMs()));

@@ -123,10 +123,10 @@ export interface ParkedRecord {
 }
 
 /**
- * Time for which a cancel also concerns deliveries that were under way when it came, ms: longer than a request and the
- * queue of a lane.
+ * Time for which a cancel also concerns deliveries that were under way when it came, ms: longer than the longest timeout of
+ * a request, as much for a token before it, and the queue of a lane.
  */
-export const STANDS_MS = 20_000;
+export const STANDS_MS = 75_000;
 
 /** @param beforeMs when Kafka appended the recall, by the brokers' clock */
 export function isRecalled(recall: Recall, record: ParkedRecord, beforeMs: number): boolean {

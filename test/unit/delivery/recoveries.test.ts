@@ -64,6 +64,18 @@ test('a circuit that closes and opens again and again asks every ten seconds at 
   expect(asked().at(-1)).toMatchObject({ kind: 'recall' });
 });
 
+test('a circuit that opens again stops what was asked for, although a later request is about to follow', async () => {
+  const { agenda, turn, asked } = setUp();
+  turn('closed');
+  await agenda.run(1_000);
+  // The circuit of another URL of the destination.
+  turn('closed');
+  turn('open');
+  await agenda.run(20_000);
+  const [{ id: recall }] = asked() as [{ id: string }];
+  expect(asked().slice(1)).toEqual([{ kind: 'stop', recall }]);
+});
+
 test('while a process of an older version may run, no backlog is asked for', async () => {
   const { agenda, recoveries, turn, asked } = setUp({ known: false });
   turn('closed');

@@ -28,6 +28,12 @@ test.each<[string, unknown[], number, string[]]>([
   ['it is over after its time', [aRecall({ action: 'cancel' }), searched], STANDS_MS, []],
   ['a stopped request is over', [aRecall(), stop], 0, []],
   ['a stop that comes before its request ends it, too', [stop, aRecall()], 0, []],
+  [
+    'a cancellation of one delivery stands longer',
+    [aRecall({ action: 'cancel', delivery: ONE })],
+    61 * SECOND,
+    ['rcl'],
+  ],
   ['a request for one delivery ends after a minute', [aRecall({ action: 'retry', delivery: ONE })], 61 * SECOND, []],
   ['a recovery ends after five minutes', [aRecall({ action: 'recovered' })], 301 * SECOND, []],
   ['a job waits for a day', [aRecall()], 86_399 * SECOND, ['rcl']],
@@ -37,6 +43,11 @@ test('requests that were too old when they were read take no memory', () => {
   const log = logOf([aRecall({ action: 'recovered' })], AT + 301 * SECOND);
   // As old as the request itself, it would be open.
   expect(openIn(log, AT)).toEqual([]);
+});
+
+test('a job that was stopped stays stopped when the topic is read again hours later', () => {
+  const log = logOf([aRecall({ action: 'cancel' }), stop], AT + 7_200 * SECOND);
+  expect(openIn(log, AT + 7_200 * SECOND)).toEqual([]);
 });
 
 test('a request whose search is under way stays known beyond its time, so that a stop still reaches it', () => {
