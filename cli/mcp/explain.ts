@@ -27,7 +27,7 @@ function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
           ? `failed: ${error.message} (${error.code})`
           : outcome
         : `answered ${String(status)}`;
-    if (attempt.withheld) return `At ${attempt.at} nothing was sent to ${origin}: the request ${result}.`;
+    if (attempt.withheld) return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
     return `At the last attempt (${attempt.at}) ${origin} ${result}.`;
   });
 }

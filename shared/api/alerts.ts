@@ -52,7 +52,8 @@ export const alertsBody = z.strictObject({
     description: 'At most one alert of dead letters, and one of partly delivered ones, per destination in this time',
   }),
   switchOffAfter: switchOffAfter.optional().meta({
-    description: 'Switch destinations off after failing for this long, as in failingFor, such as 5d. Omit or 0s: never',
+    description:
+      'Switch destinations off after failing for this long, as in failingFor, and at least twice, such as 5d. Omit or 0s: never',
   }),
 });
 

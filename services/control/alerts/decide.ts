@@ -18,7 +18,7 @@ const LEAST_FAILURES = 2;
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  *
  * The time of a failure counts up to the last one, and up to now while an announced attempt is still to come. One failure
- * counts only in the latter case.
+ * counts only in the latter case, and switches nothing off.
  */
 
 export interface Context {
@@ -70,7 +70,9 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   }
   const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
   // Alerts report trouble, so their own destination is never switched off for failing.
-  decision.switchOff = id !== ALERTS_ID && limit > 0 && outage !== undefined && outage.ms >= limit;
+  // To switch it off cancels all that waits: one failure is not enough, however late its next attempt is.
+  const isSure = outage !== undefined && outage.count >= LEAST_FAILURES;
+  decision.switchOff = id !== ALERTS_ID && limit > 0 && isSure && outage.ms >= limit;
   health.switchingOff = decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
 }
 

@@ -16,7 +16,7 @@ export function filterOf(query: Query<'GET /deliveries'>): Filter {
   if (times.length > 0 && filter.status !== 'dead') {
     const detail = 'needs status=dead: only dead deliveries are found by the time of their end';
     const errors = times.map((parameter) => ({ parameter, detail }));
-    throw new Problem('invalid_fields', 'The time of the end needs a status', { errors });
+    throw new Problem('invalid_fields', '`endedSince` and `endedUntil` need status=dead', { errors });
   }
   return { ...filter, event: event === undefined ? undefined : cutEventName(event) };
 }

@@ -197,6 +197,8 @@ export interface JobResults {
   failedAgain: number;
 }
 
+/** Deliveries that were being sent when a job was cancelled have usually ended by then. */
+const COUNTED_AFTER_MS = 10 * 60_000;
 /** Longer than any window: what is open then was replayed by another job, or left the history. */
 const RESULTS_AFTER_MS = 4 * 86_400_000;
 
@@ -205,7 +207,10 @@ const RESULTS_AFTER_MS = 4 * 86_400_000;
  * @param settled number of its deliveries that have ended
  */
 export function isFinal(job: Job, settled: number, nowMs: number): boolean {
-  return !isActive(job) && (settled >= job.sent || nowMs - job.updatedAt > RESULTS_AFTER_MS);
+  const agoMs = nowMs - job.updatedAt;
+  // A cancelled job does not count what retry was sending when it stopped.
+  const isSettled = settled >= job.sent && (job.status === 'done' || agoMs > COUNTED_AFTER_MS);
+  return !isActive(job) && (isSettled || agoMs > RESULTS_AFTER_MS);
 }
 
 /** @param results undefined: the history does not know them */

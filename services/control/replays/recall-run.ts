@@ -127,6 +127,7 @@ function recordOf({ scope }: Pick<Job, 'scope'>, record: RecallRecord): OutRecor
 function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined): void {
   if (note?.kind === 'recall' && note.id === job.id) progress.requested = true;
   if (!note || note.kind === 'recall' || note.recall !== job.id) return;
+  if (note.kind === 'stop' && isActive(job)) job.status = 'cancelled';
   if (note.kind === 'taken') job.sent += note.count;
   if (note.kind === 'searched') {
     progress.searched = [...new Set([...progress.searched, ...note.partitions])];

@@ -211,10 +211,10 @@ test('the explanation of a waiting delivery names the last response, the next at
 });
 
 test('the explanation of a delivery without a token says that nothing was sent', () => {
-  const error = { code: 'token', message: 'status 401' };
+  const error = { code: 'token', message: 'the token endpoint gave no token: status 401' };
   const withheld = { ...attempt, withheld: true, urls: [{ ...url, status: undefined, error }] };
   expect(explain({ ...delivery, attempts: [withheld] } as unknown as Delivery, NOW)).toContain(
-    'At 2026-01-01T11:59:00.000Z nothing was sent to https://a.example: the request failed: status 401 (token).',
+    'At 2026-01-01T11:59:00.000Z nothing was sent to https://a.example: the token endpoint gave no token: status 401.',
   );
 });
 

@@ -88,12 +88,14 @@ it('an announced attempt keeps a destination failing as time passes', () => {
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
-it('one failure is an outage while its next attempt is still to come, and none once that is over', () => {
+it('one failure is an outage while its next attempt is still to come, but switches nothing off', () => {
   const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
   expect([kinds(failing.notices), failing.switches]).toEqual([['failing'], []]);
-  expect([kinds(off.notices), off.switches]).toEqual([['failing'], [210]]);
+  expect([kinds(off.notices), off.switches]).toEqual([['failing'], []]);
+  const twice = play([[failed(9), waiting], 210], over);
+  expect([kinds(twice.notices), twice.switches]).toEqual([['failing'], [210]]);
   const { notices, switches } = play([[waiting], 300], over);
   expect([kinds(notices), switches]).toEqual([[], []]);
 });

@@ -1,4 +1,5 @@
 import {
+  isFinal,
   chunkOf,
   currentPlace,
   type Job,
@@ -63,4 +64,22 @@ it.each([
   [10_000, 500],
 ])('at %d a second a replay sends chunks of %d', (rate, size) => {
   expect(chunkOf(rate)).toBe(size);
+});
+
+test.each<[string, Partial<Job>, number, number, boolean]>([
+  ['of a job that runs', { status: 'running', sent: 3 }, 3, 0, false],
+  ['of a finished job whose deliveries have all ended', { status: 'done', sent: 3 }, 3, 0, true],
+  ['of a finished job with open deliveries', { status: 'done', sent: 3 }, 2, 0, false],
+  [
+    'of a job that was just cancelled, and may have sent more than it knows',
+    { status: 'cancelled', sent: 0 },
+    0,
+    0,
+    false,
+  ],
+  ['of a job that was cancelled some time ago', { status: 'cancelled', sent: 0 }, 0, 601_000, true],
+  ['of a job whose deliveries left the history', { status: 'done', sent: 3 }, 0, 5 * 86_400_000, true],
+])('whether the results are final: %s', (_, fields, settled, laterMs, expected) => {
+  const one = job(fields);
+  expect(isFinal(one, settled, one.updatedAt + laterMs)).toBe(expected);
 });

@@ -140,6 +140,14 @@ describe('all that waits at a destination', () => {
     expect((await post(`/replays/${id}/resume`)).status).toBe(409);
   });
 
+  it('a job whose stop is in Kafka counts as cancelled, also if the database did not store that', async () => {
+    await waiting('dlv_1');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    note({ kind: 'stop', recall: id });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'cancelled' }));
+  });
+
   it('a job is not cancelled while Kafka cannot take its stop, so that the user tries again', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
