@@ -37,7 +37,7 @@ const ONCE: readonly Part[] = [
 ];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--json FILE] [--write FILE.md] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Destination of the table and the plots of a whole run. */
 const PAGE = 'docs/lab/benchmarks.md';
@@ -60,11 +60,13 @@ export function readOptions(args: string[]): Options {
   const { values } = parse(args);
   const [quick, long] = [values.quick === true, values.long === true];
   if (quick && long) throw new Error(`--quick and --long exclude each other.\n${USAGE}`);
+  const together = values.together === true;
+  if (together && values.only !== 'isolation') throw new Error(`--together needs --only isolation.\n${USAGE}`);
   const whole = !quick && values.only === undefined;
   return {
     only: values.only === undefined ? new Set(PARTS) : readParts(values.only),
     rounds: count('rounds', values.rounds) ?? (quick ? 1 : 3),
-    sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values),
+    sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values, together),
     quick,
     once: new Set(long ? [] : ONCE),
     json: values.json,
@@ -73,11 +75,15 @@ export function readOptions(args: string[]): Options {
   };
 }
 
-function sizesOf(sizes: Sizes, given: Partial<Record<'waiting' | 'capacity' | 'users', string | undefined>>): Sizes {
+function sizesOf(
+  sizes: Sizes,
+  given: Partial<Record<'waiting' | 'capacity' | 'users', string | undefined>>,
+  together: boolean,
+): Sizes {
   const { isolation, waiting, audiences } = sizes;
   return {
     ...sizes,
-    isolation: { ...isolation, capacity: count('capacity', given.capacity) ?? isolation.capacity },
+    isolation: { ...isolation, together, capacity: count('capacity', given.capacity) ?? isolation.capacity },
     waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
     audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
   };
@@ -109,6 +115,7 @@ function parse(args: string[]) {
         capacity: { type: 'string' },
         waiting: { type: 'string' },
         users: { type: 'string' },
+        together: { type: 'boolean' },
         write: { type: 'string' },
         json: { type: 'string' },
         profile: { type: 'string' },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/kafkajs/patches';
 import { findKafka } from '../../deploy/standalone/kafka-source';
-import { type ServiceName } from '../../deploy/standalone/service-list';
+import { type ProcessName } from '../../deploy/standalone/service-list';
 import { messageOf } from '../../shared/service/errors';
 import { Endpoint } from '../harness/endpoint';
 import { type RunningServices, startServices, type SystemEnv, systemEnv } from '../harness/services';
@@ -135,7 +135,7 @@ export async function withSystem<T>(
   bench: Bench,
   options: {
     name: string;
-    services: readonly ServiceName[];
+    services: readonly ProcessName[];
     before?: (system: SystemEnv) => Promise<void>;
   },
   use: (running: Running) => Promise<T>,

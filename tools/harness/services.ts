@@ -5,7 +5,7 @@ import { type Output } from '../../deploy/standalone/output';
 import { freePorts } from '../../deploy/standalone/ports';
 import { urlOf, whyNotReady } from '../../deploy/standalone/readiness';
 import { localSecrets } from '../../deploy/standalone/secrets';
-import { serviceMain, type ServiceName } from '../../deploy/standalone/service-list';
+import { processEntry, type ProcessName, SERVICES, type ServiceName } from '../../deploy/standalone/service-list';
 import { type ServiceProcess, startService } from '../../deploy/standalone/service-process';
 
 /** Runs services as separate processes, with the settings of `npm start`, on a separate topic prefix. */
@@ -89,7 +89,7 @@ export async function besideIn(system: SystemEnv, name: ServiceName): Promise<Sy
 }
 
 /** Starts services; they stop in the order of `names`, so name first the services that accept work. */
-export async function startServices(system: SystemEnv, names: readonly ServiceName[]): Promise<RunningServices> {
+export async function startServices(system: SystemEnv, names: readonly ProcessName[]): Promise<RunningServices> {
   const printed: string[] = [];
   const warnings = new Map<string, number>();
   const keep = (line: string) => {
@@ -99,9 +99,9 @@ export async function startServices(system: SystemEnv, names: readonly ServiceNa
     if (printed.length > KEPT_LINES) printed.shift();
   };
   const output: Output = { log: keep, error: keep, say: keep, event: () => undefined };
-  const services = new Map<ServiceName, ServiceProcess>();
+  const services = new Map<ProcessName, ServiceProcess>();
   for (const name of names) {
-    services.set(name, await startService({ name, entry: [serviceMain(name)], env: system.env, output }));
+    services.set(name, await startService({ name, entry: processEntry(name), env: system.env, output }));
   }
   let stopping = false;
   const died = Promise.race(
@@ -129,16 +129,23 @@ function asText(ports: Record<string, number>): Record<string, string> {
   return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
 }
 
-async function allReady(services: Map<ServiceName, ServiceProcess>, system: SystemEnv): Promise<void> {
+async function allReady(services: Map<ProcessName, ServiceProcess>, system: SystemEnv): Promise<void> {
   const until = Date.now() + READY_MS;
   for (const [name, service] of services) {
     for (;;) {
-      const why = service.started() ? await whyNotReady('127.0.0.1', system.healthPorts(name)) : 'it has not started';
+      const why = service.started() ? await notReady(name, system) : 'it has not started';
       if (why === undefined) break;
       if (Date.now() > until) throw new Error(`${name} did not get ready: ${why}`);
       await pause(POLL_MS);
     }
   }
+}
+
+/** Returns why a service of a process is not ready, or undefined. */
+async function notReady(name: ProcessName, system: SystemEnv): Promise<string | undefined> {
+  const names = name === 'all' ? SERVICES : [name];
+  const whys = await Promise.all(names.map((each) => whyNotReady('127.0.0.1', system.healthPorts(each))));
+  return whys.find((why) => why !== undefined);
 }
 
 /** Returns the environment of this process without Waypost settings, which would change the measurement. */

@@ -49,7 +49,14 @@ describe('the command line', () => {
     expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
   });
 
+  it('runs isolation alone on all services in one process with --together', () => {
+    expect(readOptions(['--together', '--only', 'isolation']).sizes.isolation.together).toBe(true);
+    expect(readOptions(['--only', 'isolation']).sizes.isolation.together).toBe(false);
+  });
+
   it.each([
+    [['--together']],
+    [['--together', '--only', 'isolation,delivery']],
     [['--only', 'speed']],
     [['--fast']],
     [['--rounds', '0']],

@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { type ProcessName, SERVICES } from '../../../deploy/standalone/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { loadSettings } from '../../../shared/service/settings';
 import { createCustomers } from '../load';
@@ -31,12 +31,15 @@ export interface IsolationSize {
    */
   warmUpSeconds: number;
   loadPercent: number;
+  /** all services run in one process */
+  together?: boolean;
   /** the measurement of capacity; or calls a second, if it is given */
   capacity: LoopSize | number;
 }
 
 export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
-  return withSystem(bench, { name: 'isolation', services: SERVICES }, async ({ system, pids }) => {
+  const processes: readonly ProcessName[] = size.together ? ['all'] : SERVICES;
+  return withSystem(bench, { name: 'isolation', services: processes }, async ({ system, pids }) => {
     const { endpoints, seconds } = size;
     const most = Math.max(...size.hanging);
     // The endpoints that hang during the warm-up come first and are in no phase: the lanes of the others have no

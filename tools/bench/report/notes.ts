@@ -83,7 +83,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method:
       'open loop of single calls; every phase has the same rate to every endpoint and measures only endpoints that hang in no phase; the warm-up has separate endpoints, some of them hanging',
     size: ({ isolation: i }) =>
-      `${String(i.endpoints)} endpoints, ${String(i.seconds)} s a phase, at ${String(i.loadPercent)} % of capacity`,
+      `${String(i.endpoints)} endpoints, ${String(i.seconds)} s a phase, at ${String(i.loadPercent)} % of capacity${i.together ? '; all services in one process' : ''}`,
   },
   proxies: {
     method:
