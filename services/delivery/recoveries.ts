@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BatchProducer } from '../../shared/kafka/port';
-import { RECALLS } from '../../shared/kafka/topics';
+import { recallRecord } from '../../shared/kafka/topics';
 import { shardKeys } from '../../shared/model/delivery';
 import { type RecallRecord, RECOVERED_REASONS, type RecoveredReason } from '../../shared/model/recall';
 import { type Clock } from './clock';
@@ -100,8 +100,8 @@ export class Recoveries {
     });
   }
 
-  #send(key: string, record: RecallRecord): void {
-    this.options.producer.send([{ topic: RECALLS, key, value: JSON.stringify(record) }]).catch(() => undefined);
+  #send(destination: string, record: RecallRecord): void {
+    this.options.producer.send([recallRecord(destination, record)]).catch(() => undefined);
   }
 }
 

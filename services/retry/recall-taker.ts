@@ -1,5 +1,5 @@
 import { type BatchProducer, type InRecord, type OutRecord } from '../../shared/kafka/port';
-import { ATTEMPTS, DUE, RECALLS } from '../../shared/kafka/topics';
+import { ATTEMPTS, DUE, recallRecord } from '../../shared/kafka/topics';
 import { recalledHeaders, recallEvent, stepHash, takenNote } from '../../shared/model/recall';
 import { type KnownRecall, type RecallLog } from './recall-log';
 import { countRecalled } from './telemetry';
@@ -85,8 +85,7 @@ export class RecallTaker {
     const steps = chosen.map(({ step }) => step);
     this.log.take(steps, nowMs);
     countRecalled(recall.action, steps.length);
-    const note = takenNote(recall.id, steps);
-    await producer.send([{ topic: RECALLS, key: recall.destination, value: JSON.stringify(note) }]);
+    await producer.send([recallRecord(recall.destination, takenNote(recall.id, steps))]);
   }
 
   #hold(chosen: readonly Chosen[]): void {

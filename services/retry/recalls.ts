@@ -5,7 +5,7 @@ import {
   type OpenRecord,
   type OutRecord,
 } from '../../shared/kafka/port';
-import { RECALLS } from '../../shared/kafka/topics';
+import { recallRecord } from '../../shared/kafka/topics';
 import { type Recall, STANDS_MS, stepHash } from '../../shared/model/recall';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
@@ -196,8 +196,8 @@ export class Recalls {
     const notes = group.flatMap(({ recall, searched: before }): OutRecord[] => {
       const fresh = searched.filter((each) => !before.has(each));
       for (const each of fresh) before.add(each);
-      const note = { kind: 'searched', recall: recall.id, partitions: fresh, of: this.#partitions };
-      return fresh.length > 0 ? [{ topic: RECALLS, key: recall.destination, value: JSON.stringify(note) }] : [];
+      const note = { kind: 'searched' as const, recall: recall.id, partitions: fresh, of: this.#partitions };
+      return fresh.length > 0 ? [recallRecord(recall.destination, note)] : [];
     });
     if (notes.length > 0) await this.options.producer.send(notes);
   }

@@ -1,4 +1,5 @@
 export { READS_FORMAT } from '../model/record-format';
+import { type RecallRecord } from '../model/recall';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
 
@@ -104,4 +105,9 @@ export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number 
     { name: PROFILE_QUERIES, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
     { name: PROFILE_RESULTS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
   ];
+}
+
+/** Returns a record of `webhooks.recalls`. Its key is the destination. */
+export function recallRecord(destination: string, record: RecallRecord) {
+  return { topic: RECALLS, key: destination, value: JSON.stringify(record) };
 }

@@ -1,8 +1,7 @@
-import { RECALLS } from '../../../shared/kafka/topics';
+import { recallRecord } from '../../../shared/kafka/topics';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
 import { shardKeys } from '../../../shared/model/delivery';
 import { isUnderWay } from '../../../shared/model/reasons';
-import { type Recall } from '../../../shared/model/recall';
 import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { closedUrls, urlHashes } from '../destinations/stored-webhook';
@@ -18,8 +17,7 @@ export function closedExcept(
   destination: string,
   webhooks: readonly string[],
 ): string[] {
-  const data = config.destination(destination)?.data;
-  const known = data ? urlHashes(data, encryptor) : new Map<string, string | undefined>();
+  const known = urlHashes(config.destination(destination)?.data, encryptor);
   const errors = webhooks.flatMap((id, i) =>
     known.has(id)
       ? []
@@ -40,8 +38,7 @@ export async function recallDelivery(deps: ControlContext, row: DeliveryRow, act
   const record = await findRecord(kafka, row, now().getTime());
   const keys = record?.key ? [record.key.toString()] : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
   const about = { destination, keys, delivery: { id, replay: Math.max(0, replay), attempt } };
-  const recall: Recall = { kind: 'recall', id: newId('rcl', now()), action, ...about };
-  await producer.send([{ topic: RECALLS, key: destination, value: JSON.stringify(recall) }]);
+  await producer.send([recallRecord(destination, { kind: 'recall', id: newId('rcl', now()), action, ...about })]);
   log.info({ delivery: id, destination, action }, 'delivery.recalled');
   return { id, action, status, reason };
 }

@@ -46,9 +46,12 @@ export function openWebhooks(destination: Destination, encryptor: Encryptor): St
   }));
 }
 
-/** Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be decrypted. */
-export function urlHashes(destination: Destination, encryptor: Encryptor): Map<string, string | undefined> {
-  const known = openWebhooks(destination, encryptor);
+/**
+ * Returns the hashes of the URLs by the ids of their webhooks; undefined: the URL cannot be decrypted.
+ * @param destination undefined: deleted
+ */
+export function urlHashes(destination: Destination | undefined, encryptor: Encryptor): Map<string, string | undefined> {
+  const known = destination ? openWebhooks(destination, encryptor) : [];
   return new Map(known.map(({ sealed, url }) => [sealed.id, url === undefined ? undefined : urlHash(url)]));
 }
 

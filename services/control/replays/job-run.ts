@@ -108,7 +108,7 @@ export class JobRun {
   /** Reads the next records of a partition, and counts or sends the candidates. */
   async #piece(place: Place, sent: ReadonlySet<string>): Promise<void> {
     const { job } = this;
-    const { kafka, config, history } = this.deps;
+    const { kafka, config, history, encryptor } = this.deps;
     const topic = topicOf(job.scope);
     const { partition, next: from, end: to } = place;
     const { records, next } = await readPiece(kafka, { topic, partition, from, to, maxBytes: READ_BYTES });
@@ -119,7 +119,8 @@ export class JobRun {
     const ids = candidates.map(({ delivery }) => delivery.id);
     const withTries = job.scope.onlyFailedUrls === true;
     const known = await history.ask((database) => knownOf(database, ids, { withTries }));
-    const urls = withTries ? this.#urlHashes() : new Map<string, string | undefined>();
+    const destination = withTries ? config.destination(job.scope.destination)?.data : undefined;
+    const urls = urlHashes(destination, encryptor);
     const chosen = candidates.flatMap((candidate): Chosen[] => {
       const { id } = candidate.delivery;
       if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
@@ -170,12 +171,6 @@ export class JobRun {
       const rendered = record && destination && renderCandidate(record, destination);
       if (rendered) each.candidate = rendered;
     }
-  }
-
-  #urlHashes(): Map<string, string | undefined> {
-    const { config, encryptor } = this.deps;
-    const destination = config.destination(this.job.scope.destination)?.data;
-    return destination ? urlHashes(destination, encryptor) : new Map<string, undefined>();
   }
 
   /** Also fails the job if its destination is off, which would cancel the deliveries. */

@@ -1,4 +1,4 @@
-import { RECALLS } from '../../../shared/kafka/topics';
+import { recallRecord, RECALLS } from '../../../shared/kafka/topics';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { type ConfigView } from '../../../shared/config/types';
@@ -74,7 +74,7 @@ export class RecallRun {
     await this.#readNotes(progress);
     if (!isActive(job)) return;
     if (!progress.requested) {
-      await this.deps.producer.send([recordOf(job, recallOf(job, this.deps))]);
+      await this.deps.producer.send([recallRecord(job.scope.destination, recallOf(job, this.deps))]);
       progress.requested = true;
     }
     if (job.status === 'counting') Object.assign(job, { status: 'running', pass: 'running' });
@@ -116,11 +116,7 @@ export class RecallRun {
 
 /** Returns the record that ends the recall of a job. */
 export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
-  return recordOf(job, { kind: 'stop', recall: job.id });
-}
-
-function recordOf({ scope }: Pick<Job, 'scope'>, record: RecallRecord): OutRecord {
-  return { topic: RECALLS, key: scope.destination, value: JSON.stringify(record) };
+  return recallRecord(job.scope.destination, { kind: 'stop', recall: job.id });
 }
 
 /** Adds a note of retry to the progress of a job, if it is about it. Pure. */
