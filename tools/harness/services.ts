@@ -125,6 +125,13 @@ export async function startServices(system: SystemEnv, names: readonly ProcessNa
   };
 }
 
+/** Starts one service, and resolves when it is ready. */
+export async function startReady(system: SystemEnv, name: ServiceName): Promise<RunningServices> {
+  const service = await startServices(system, [name]);
+  await service.ready();
+  return service;
+}
+
 function asText(ports: Record<string, number>): Record<string, string> {
   return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../../deploy/standalone/service-list';
 import { deliveryId } from '../../../shared/model/delivery';
-import { besideIn, type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { clockMs, openLoop, until } from '../../harness/timing';
 import { percentile } from '../arithmetic';
 import { Calls, createCustomers, type Customer } from '../load';
@@ -32,7 +32,7 @@ export async function measureRolling(bench: Bench, size: RollingSize, progress: 
     const running = new Map<ServiceName, RunningServices>();
     const stepMs = size.seconds * 1_000;
     try {
-      for (const name of ROLLED) running.set(name, await startOne(system, name));
+      for (const name of ROLLED) running.set(name, await startReady(system, name));
       const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/rolling`]);
       bench.endpoint.reset({ ids: true });
       const load = new Load(size.perSecond, customers, system.ingestUrl);
@@ -48,7 +48,7 @@ export async function measureRolling(bench: Bench, size: RollingSize, progress: 
         const old = running.get(name);
         await step(`${name} joins`, async () => {
           const beside = await besideIn(system, name);
-          running.set(name, await startOne(beside, name));
+          running.set(name, await startReady(beside, name));
           if (name === 'ingest') load.moveTo(beside.ingestUrl);
         });
         await step(`${name} leaves`, () => old?.stop() ?? Promise.resolve());
@@ -61,12 +61,6 @@ export async function measureRolling(bench: Bench, size: RollingSize, progress: 
       for (const service of running.values()) await service.stop();
     }
   });
-}
-
-async function startOne(system: SystemEnv, name: ServiceName): Promise<RunningServices> {
-  const service = await startServices(system, [name]);
-  await service.ready();
-  return service;
 }
 
 /** An open loop of single calls that may move to another ingest process. */

@@ -3,7 +3,7 @@ import { SERVICES } from '../../../deploy/standalone/service-list';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/service/settings';
-import { besideIn, type RunningServices, startServices, type SystemEnv } from '../../harness/services';
+import { besideIn, type RunningServices, startReady } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
 import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
@@ -58,7 +58,7 @@ export function measureWaiting(bench: Bench, size: WaitingSize, progress: Progre
     const seeder = await openSeeder(system.env);
     const retries = new Map<string, RunningServices>();
     try {
-      retries.set('retry', await startRetry(system));
+      retries.set('retry', await startReady(system, 'retry'));
       return await measure({ running, retries, seeder, customer, size, progress });
     } finally {
       await seeder.close();
@@ -92,9 +92,9 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await phase('all wait');
     await phase('retry restarts', async () => {
       await retries.get('retry')?.stop();
-      retries.set('retry', await startRetry(system));
+      retries.set('retry', await startReady(system, 'retry'));
     });
-    retries.set('retry 2', await startRetry(await besideIn(system, 'retry')));
+    retries.set('retry 2', await startReady(await besideIn(system, 'retry'), 'retry'));
     await phase('two retries');
     await pause(AFTER_MS);
     return {
@@ -114,12 +114,6 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
 function pidsOf({ running, retries }: Rig): Record<string, number> {
   const { receiver: _receiver, bench: _bench, ...pids } = running.pids;
   return { ...pids, ...Object.fromEntries([...retries].map(([name, { pids }]) => [name, pids.retry ?? 0])) };
-}
-
-async function startRetry(system: SystemEnv): Promise<RunningServices> {
-  const retry = await startServices(system, ['retry']);
-  await retry.ready();
-  return retry;
 }
 
 function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () => Promise<void> } {
