@@ -21,13 +21,13 @@ export function explain(delivery: Delivery, nowMs: number): string {
 
 function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
   return attempt.urls.map(({ origin, status, error, outcome }) => {
+    if (attempt.withheld) return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
     const result =
       status === undefined
         ? error
           ? `failed: ${error.message} (${error.code})`
           : outcome
         : `answered ${String(status)}`;
-    if (attempt.withheld) return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
     return `At the last attempt (${attempt.at}) ${origin} ${result}.`;
   });
 }

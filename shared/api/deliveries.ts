@@ -155,7 +155,7 @@ const delivery = z.strictObject({
   attempts: z.array(attempt),
 });
 
-/** A replay renders by the present settings of the destination, or sends what was rendered first. */
+/** Renders by the present settings of the destination, or sends the body that the router rendered first. */
 export const render = z.enum(['as_sent', 'again']).default('as_sent').meta({
   description:
     'again: render the body again from the message, at most 7 days old, by the present settings of the destination. What was never rendered always is',

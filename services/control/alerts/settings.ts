@@ -58,11 +58,10 @@ export function patchAlerts(before: Destination, given: unknown, making: AlertsM
   const secrets =
     fields.sharedSecret === undefined ? kept : { current: encryptor.encrypt(fields.sharedSecret, ALERTS_ID) };
   const sealing = { ownerId: ALERTS_ID, encryptor, newId: newWebhookId };
-  const webhooks = has(patch, 'webhooks') ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;
-  const formats = has(patch, 'webhooks')
-    ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats)
-    : formatsKept(before);
-  if (has(patch, 'webhooks')) requireRoutingKeys(webhooks, formats.formats);
+  const isGiven = has(patch, 'webhooks');
+  const webhooks = isGiven ? sealWebhooks(fields.webhooks, stored, sealing) : before.webhooks;
+  const formats = isGiven ? formatsOf(fields.webhooks, webhooks, before.alerts?.formats) : formatsKept(before);
+  if (isGiven) requireRoutingKeys(webhooks, formats.formats);
   return {
     ...rest,
     enabled: fields.enabled,
