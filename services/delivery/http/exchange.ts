@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   ) {
     this.begunAt = clock.deadlineNow(this.startedAt);
     this.connection = owner.take(this);
-    if (request.proxy) this.opening = request.proxy.gate.mark();
+    if (request.proxy) this.opening = request.proxy.gate.mark(request.origin);
   }
 
   get phase(): Phase {
@@ -219,7 +219,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   #responded(truncated: boolean): void {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const response: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
-    this.request.proxy?.gate.answered();
+    if (this.opening) this.request.proxy?.gate.connected(this.opening);
     this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
   }
 

@@ -165,7 +165,7 @@ function createTunneler(options: ConnectorOptions) {
   return async (target: buildConnector.Options, proxy: Proxy, waiting: Waiting | undefined): Promise<Socket> => {
     const { hostname, port, isTrusted } = proxy;
     if (!isTrusted && isPortAllowed?.(port) === false) throw new ForbiddenPortError(`the proxy ${hostname}`, port);
-    const opening = proxy.gate.begin();
+    const opening = proxy.gate.begin(originOf(target));
     if (waiting) waiting.opening = opening;
     let host = literalAddress(target.hostname) ?? target.hostname;
     try {
@@ -177,7 +177,7 @@ function createTunneler(options: ConnectorOptions) {
     }
     if (waiting) waiting.phase = 'proxy';
     return openTunnel({
-      ...{ proxy, opening, target: { host, port: portOf(target) }, origin: originOf(target), timeoutMs },
+      ...{ proxy, opening, target: { host, port: portOf(target) }, timeoutMs },
       ...(isTrusted ? { lookup: trusted } : { lookup: vetted, guard: guardProxy }),
       onSocket: (socket) => {
         if (waiting) waiting.socket = socket;

@@ -2,13 +2,14 @@ import { type Refusal } from '../lanes/types';
 
 /**
  * Judges one egress proxy by the connections that are opened through it. A proxy that is down fails for every endpoint
- * behind it: the gate then holds their deliveries without an attempt, and lets one connection at a time probe it. `now`
- * is the clock of the lanes.
+ * behind it: the gate then holds their deliveries without an attempt, and lets one connection at a time probe it. A
+ * proxy that refuses one endpoint holds the deliveries of this endpoint alone. `now` is the clock of the lanes.
  *
  * | the proxy                                             | a connection is refused                                  |
  * | ----------------------------------------------------- | -------------------------------------------------------- |
  * | answers                                               | never                                                    |
  * | failed five times in a row                            | but for one a second, once no other waits for it         |
+ * | refused one endpoint five times in a row              | to this endpoint, but for one a second as above          |
  * | has been silent for a second to those that wait for it | if five wait already, so that a hanging one holds no more |
  */
 
@@ -22,6 +23,16 @@ export interface Opening {
   readonly at: number;
   /** number of answers of the proxy until then: more exact than the clock */
   readonly answers: number;
+  /** origin of the endpoint */
+  readonly target: string;
+}
+
+/** An endpoint that the proxy refuses to connect to. */
+interface Denial {
+  readonly since: number;
+  /** in a row */
+  count: number;
+  probeAt: number;
 }
 
 export class ProxyGate {
@@ -31,8 +42,8 @@ export class ProxyGate {
   #answers = 0;
   /** oldest first */
   readonly #openings = new Set<Opening>();
-  /** targets that the proxy refuses to connect to → since when */
-  readonly #denied = new Map<string, number>();
+  /** by origin of the endpoint */
+  readonly #denials = new Map<string, Denial>();
 
   constructor(
     private readonly now: () => number,
@@ -41,20 +52,37 @@ export class ProxyGate {
   ) {}
 
   /** Begins a connection through the proxy: end it with one of the calls below. */
-  begin(): Opening {
-    const opening = this.mark();
+  begin(target: string): Opening {
+    const opening = this.mark(target);
     this.#openings.add(opening);
     return opening;
   }
 
   /** Marks the present time, for `answeredSince`. */
-  mark(): Opening {
-    return { at: this.now(), answers: this.#answers };
+  mark(target: string): Opening {
+    return { at: this.now(), answers: this.#answers, target };
   }
 
-  /** The proxy has connected, or has said why it does not. */
-  answered(opening?: Opening): void {
-    if (opening) this.#openings.delete(opening);
+  /** The proxy has connected, or has carried a response. */
+  connected(opening: Opening): void {
+    this.#denials.delete(opening.target);
+    this.answered(opening);
+  }
+
+  /** The proxy refuses to connect to this endpoint. */
+  denied(opening: Opening): void {
+    const { target } = opening;
+    const now = this.now();
+    const denial = this.#denials.get(target) ?? { since: now, count: 0, probeAt: now };
+    denial.count++;
+    denial.probeAt = now + PROBE_PAUSE_MS;
+    this.#denials.set(target, denial);
+    this.answered(opening);
+  }
+
+  /** The proxy has said anything. */
+  answered(opening: Opening): void {
+    this.#openings.delete(opening);
     this.#answers++;
     const wasDown = this.#failures >= FAILURES_TO_CLOSE;
     this.#failures = 0;
@@ -75,32 +103,36 @@ export class ProxyGate {
     this.#openings.delete(opening);
   }
 
-  /** Records whether the proxy refuses to connect to this target. */
-  denies(target: string, denied: boolean): void {
-    if (!denied) this.#denied.delete(target);
-    else if (!this.#denied.has(target)) this.#denied.set(target, this.now());
-  }
-
   /** Returns whether the proxy has answered any request since this connection began. */
   answeredSince({ answers }: Opening): boolean {
     return this.#answers > answers;
   }
 
-  /** Returns why no connection may begin now. */
-  refusal(): Refusal | undefined {
+  /** Returns why no connection to this endpoint may begin now. */
+  refusal(target: string): Refusal | undefined {
     const now = this.now();
     if (this.#failures >= FAILURES_TO_CLOSE) {
-      return this.#openings.size === 0 && now >= this.#probeAt ? undefined : this.outage();
+      return this.#openings.size === 0 && now >= this.#probeAt ? undefined : this.outage(target);
+    }
+    const denial = this.#denials.get(target);
+    if (denial && denial.count >= FAILURES_TO_CLOSE) {
+      return now >= denial.probeAt && !this.#isAskedFor(target) ? undefined : this.outage(target);
     }
     const [oldest] = this.#openings;
     if (!oldest || this.#openings.size < MOST_IN_SILENCE) return undefined;
-    return now - oldest.at > SILENCE_MS && !this.answeredSince(oldest) ? this.outage() : undefined;
+    return now - oldest.at > SILENCE_MS && !this.answeredSince(oldest) ? this.outage(target) : undefined;
+  }
+
+  #isAskedFor(target: string): boolean {
+    for (const opening of this.#openings) if (opening.target === target) return true;
+    return false;
   }
 
   /** Returns the wait of a delivery that the proxy holds up: it grows with the outage. */
-  outage(target = ''): Refusal {
+  outage(target: string): Refusal {
     const now = this.now();
     const [oldest] = this.#openings;
-    return { reason: 'proxy', waitMs: now - (this.#failingSince ?? this.#denied.get(target) ?? oldest?.at ?? now) };
+    const since = this.#failingSince ?? this.#denials.get(target)?.since ?? oldest?.at ?? now;
+    return { reason: 'proxy', waitMs: now - since };
   }
 }

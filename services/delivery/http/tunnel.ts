@@ -47,8 +47,6 @@ export interface TunnelOptions {
   /** its wait for the proxy */
   opening: Opening;
   target: TunnelTarget;
-  /** of the endpoint, for the gate */
-  origin: string;
   lookup: LookupFunction;
   /** of addresses of the proxy; absent if it is trusted */
   guard?: (address: string, hostname: string) => Error | undefined;
@@ -60,13 +58,12 @@ export interface TunnelOptions {
 
 /** @throws ProxyError, UnreachableError, or the error that the socket was destroyed with */
 export async function openTunnel(options: TunnelOptions): Promise<Socket> {
-  const { proxy, target, opening, origin } = options;
+  const { proxy, target, opening } = options;
   try {
     const socket = await connectTo(options);
     const tunnel =
       proxy.protocol === 'http' ? await httpTunnel(socket, proxy, target) : await socksTunnel(socket, options);
-    proxy.gate.denies(origin, false);
-    proxy.gate.answered(opening);
+    proxy.gate.connected(opening);
     return tunnel;
   } catch (error) {
     judge(error, options);
@@ -75,12 +72,9 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
 }
 
 /** Tells the gate what an error says about the proxy. */
-function judge(error: unknown, { proxy: { gate }, opening, origin }: TunnelOptions): void {
+function judge(error: unknown, { proxy: { gate }, opening }: TunnelOptions): void {
   if (error instanceof UnreachableError) return gate.answered(opening);
-  if (error instanceof DeniedError) {
-    gate.denies(origin, true);
-    return gate.answered(opening);
-  }
+  if (error instanceof DeniedError) return gate.denied(opening);
   // Silence about one endpoint, while others get answers, is the endpoint's. A forbidden address was not asked at all.
   if (gate.answeredSince(opening) || error instanceof ForbiddenAddressError) gate.left(opening);
   else gate.failed(opening, error instanceof ProxyError ? error.message : 'the proxy did not answer');

@@ -57,11 +57,15 @@ export class Circuit {
   #notBefore = -Infinity;
   #limit = Infinity;
   /** of the egress proxy before the endpoint, which several lanes share; absent: none */
-  gate: { refusal(): Refusal | undefined } | undefined;
+  gate: { refusal(origin: string): Refusal | undefined } | undefined;
   /** when a request last began because a user insisted */
   #insistedAt = -Infinity;
 
-  constructor(private readonly options: CircuitOptions) {}
+  /** @param origin of the endpoint */
+  constructor(
+    private readonly options: CircuitOptions,
+    private readonly origin = '',
+  ) {}
 
   get state(): CircuitState {
     return this.#state;
@@ -86,7 +90,7 @@ export class Circuit {
   refusal(now: number): Refusal | undefined {
     if (this.#state === 'open') return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     const waitMs = this.#notBefore - now;
-    return waitMs > 0 ? { reason: 'retry_after', waitMs } : this.gate?.refusal();
+    return waitMs > 0 ? { reason: 'retry_after', waitMs } : this.gate?.refusal(this.origin);
   }
 
   mayProbe(now: number): boolean {
@@ -95,7 +99,7 @@ export class Circuit {
       !this.#probing &&
       now >= this.#probeAt &&
       now >= this.#notBefore &&
-      !this.gate?.refusal()
+      !this.gate?.refusal(this.origin)
     );
   }
 
@@ -106,7 +110,7 @@ export class Circuit {
    */
   insist(how: 'always' | 'sometimes', now: number): boolean {
     const tooSoon = how === 'sometimes' && now < this.#insistedAt + this.options.probePauseMs;
-    if (tooSoon || !this.refusal(now) || this.gate?.refusal()) return false;
+    if (tooSoon || !this.refusal(now) || this.gate?.refusal(this.origin)) return false;
     this.#insistedAt = now;
     return true;
   }

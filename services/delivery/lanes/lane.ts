@@ -41,9 +41,11 @@ export class Lane {
     private readonly around: LaneContext,
     /** reports that the circuit opened or closed again; must not offer jobs */
     private readonly onCircuit: (change: 'opened' | 'responded', why: Signal['kind']) => void = () => undefined,
+    /** of the URL */
+    origin?: string,
   ) {
     this.concurrency = new ConcurrencyLimit(options);
-    this.circuit = new Circuit(options.circuit);
+    this.circuit = new Circuit(options.circuit, origin);
     this.bytes = new QueuedBytes(around.queued, options.maxQueuedBytes);
     this.#queue = new LaneQueue(this.bytes);
   }

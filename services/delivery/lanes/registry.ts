@@ -97,9 +97,10 @@ export class LaneRegistry {
   of(endpoint: Endpoint): Lane {
     let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
-      lane = new Lane(this.options.lane, this.#around, (change, why) => {
+      const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {
         this.options.onCircuit({ endpoint, state: change === 'opened' ? 'open' : 'closed', why });
-      });
+      };
+      lane = new Lane(this.options.lane, this.#around, onCircuit, endpoint.origin);
       this.#lanes.set(endpoint.lane, lane);
     }
     const { destinationId, shards, maxPerSecond, proxy } = endpoint;

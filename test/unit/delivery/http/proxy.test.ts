@@ -6,6 +6,7 @@ import { StallClock } from '../../../../services/delivery/clock';
 import { Sender } from '../../../../services/delivery/http/client';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { Proxies } from '../../../../services/delivery/http/proxies';
+import { ProxyGate } from '../../../../services/delivery/http/proxy-gate';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { type Proxy } from '../../../../services/delivery/http/tunnel';
 import { createAddressGuard } from '../../../../shared/model/address-guard';
@@ -140,13 +141,72 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
   test('after five failures it is asked by one request a second, and by all once it answers', async () => {
     const by = await start(kind, 'closes');
     for (let i = 0; i < 5; i++) {
-      expect(by.gate.refusal()).toBeUndefined();
+      expect(by.gate.refusal(originOf())).toBeUndefined();
       await post(by);
     }
-    expect(by.gate.refusal()).toMatchObject({ reason: 'proxy' });
+    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
     proxy!.mood = 'works';
     expect(await post(by)).toMatchObject({ ok: true });
-    expect(by.gate.refusal()).toBeUndefined();
+    expect(by.gate.refusal(originOf())).toBeUndefined();
+  });
+
+  test('an endpoint that it refuses five times in a row is held alone, until it connects to it', async () => {
+    const by = await start(kind, 'refuses');
+    for (let i = 0; i < 5; i++) {
+      expect(by.gate.refusal(originOf())).toBeUndefined();
+      await post(by);
+    }
+    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+    expect(by.gate.refusal(originOf('localhost'))).toBeUndefined();
+    proxy!.mood = 'works';
+    expect(await post(by)).toMatchObject({ ok: true });
+    expect(by.gate.refusal(originOf())).toBeUndefined();
+  });
+});
+
+describe('an endpoint that the proxy refuses', () => {
+  const TARGET = 'https://a.example';
+  const denied = (gate: ProxyGate, times: number) => {
+    for (let i = 0; i < times; i++) gate.denied(gate.begin(TARGET));
+  };
+
+  test('an endpoint that the proxy refuses is asked for by one connection at a time, a second after the last', () => {
+    let now = 0;
+    const gate = new ProxyGate(() => now);
+    denied(gate, 5);
+    const asked: number[] = [];
+    for (; now < 3_500; now += 100) {
+      if (gate.refusal(TARGET)) continue;
+      asked.push(now);
+      const probe = gate.begin(TARGET);
+      now += 200;
+      expect(gate.refusal(TARGET)).toMatchObject({ reason: 'proxy', waitMs: now });
+      gate.denied(probe);
+    }
+    expect(asked).toEqual([1_000, 2_200, 3_400]);
+  });
+
+  test.each<[string, (gate: ProxyGate) => void]>([
+    ['a connection to it', (gate) => gate.connected(gate.begin(TARGET))],
+    ['a response over a tunnel that was open before', (gate) => gate.connected(gate.mark(TARGET))],
+  ])('%s ends the hold of an endpoint that the proxy refused', (_, happen) => {
+    const gate = new ProxyGate(() => 0);
+    denied(gate, 9);
+    happen(gate);
+    expect(gate.refusal(TARGET)).toBeUndefined();
+    denied(gate, 4);
+    expect(gate.refusal(TARGET)).toBeUndefined();
+  });
+
+  test('refusals of one endpoint neither hold the others nor count as failures of the proxy', () => {
+    const changes: boolean[] = [];
+    const gate = new ProxyGate(
+      () => 0,
+      (isDown) => changes.push(isDown),
+    );
+    denied(gate, 50);
+    expect(gate.refusal('https://b.example')).toBeUndefined();
+    expect(changes).toEqual([]);
   });
 });
 
