@@ -27,17 +27,21 @@ export const PARTS = [
   'waiting',
   'audiences',
   'hostile',
+  'soak',
 ] as const;
 export type Part = (typeof PARTS)[number];
 
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
   ...(['http2', 'telemetry', 'filters', 'load', 'batched'] as const),
-  ...(['sustained', 'rolling', 'proxies', 'outage', 'waiting', 'audiences'] as const),
+  ...(['sustained', 'rolling', 'proxies', 'outage', 'waiting', 'audiences', 'soak'] as const),
 ];
 
+/** This takes an hour: it runs only if it is named. */
+const ASKED: readonly Part[] = ['soak'];
+
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--minutes N, with soak] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Destination of the table and the plots of a whole run. */
 const PAGE = 'docs/lab/benchmarks.md';
@@ -64,7 +68,7 @@ export function readOptions(args: string[]): Options {
   if (together && values.only !== 'isolation') throw new Error(`--together needs --only isolation.\n${USAGE}`);
   const whole = !quick && values.only === undefined;
   return {
-    only: values.only === undefined ? new Set(PARTS) : readParts(values.only),
+    only: values.only === undefined ? new Set(PARTS.filter((part) => !ASKED.includes(part))) : readParts(values.only),
     rounds: count('rounds', values.rounds) ?? (quick ? 1 : 3),
     sizes: sizesOf(quick ? QUICK : long ? LONG : WHOLE, values, together),
     quick,
@@ -77,15 +81,16 @@ export function readOptions(args: string[]): Options {
 
 function sizesOf(
   sizes: Sizes,
-  given: Partial<Record<'waiting' | 'capacity' | 'users', string | undefined>>,
+  given: Partial<Record<'waiting' | 'capacity' | 'users' | 'minutes', string | undefined>>,
   together: boolean,
 ): Sizes {
-  const { isolation, waiting, audiences } = sizes;
+  const { isolation, waiting, audiences, soak } = sizes;
   return {
     ...sizes,
     isolation: { ...isolation, together, capacity: count('capacity', given.capacity) ?? isolation.capacity },
     waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
     audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
+    soak: { ...soak, minutes: count('minutes', given.minutes) ?? soak.minutes },
   };
 }
 
@@ -115,6 +120,7 @@ function parse(args: string[]) {
         capacity: { type: 'string' },
         waiting: { type: 'string' },
         users: { type: 'string' },
+        minutes: { type: 'string' },
         together: { type: 'boolean' },
         write: { type: 'string' },
         json: { type: 'string' },

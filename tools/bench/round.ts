@@ -16,6 +16,7 @@ import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
 import { measureProxies } from './cases/proxies';
 import { measureRolling } from './cases/rolling';
+import { measureSoak } from './cases/soak';
 import { measureSustained } from './cases/sustained';
 import { measureTelemetry } from './cases/telemetry';
 import { measureWaiting } from './cases/waiting';
@@ -66,8 +67,9 @@ export async function runRound(
   const waiting = await attempts.run('waiting', 'waiting', (p) => measureWaiting(bench, sizes.waiting, p));
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
+  const soak = await attempts.run('soak', 'soak', (p) => measureSoak(bench, sizes.soak, p));
   const alone = { delivery, https, http2, telemetry, filters, load, batched, rolling, isolation, proxies };
-  const troubled = { backlog, outage, waiting, audiences, hostile };
+  const troubled = { backlog, outage, waiting, audiences, hostile, soak };
   return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };
 }
 

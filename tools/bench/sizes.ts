@@ -12,6 +12,7 @@ import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type ProxiesSize } from './cases/proxies';
 import { type RollingSize } from './cases/rolling';
+import { type SoakSize } from './cases/soak';
 import { type SustainedSize } from './cases/sustained';
 import { type WaitingSize } from './cases/waiting';
 
@@ -41,6 +42,7 @@ export interface Sizes {
   filters: FiltersSize;
   audiences: AudiencesSize;
   hostile: HostileSize;
+  soak: SoakSize;
 }
 
 const BATCHES = { callsPerRequest: 100, connections: 8 };
@@ -79,6 +81,7 @@ export const WHOLE: Sizes = {
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
   audiences: { users: 100_000, passes: 3, warmUp: 20_000, router: 200_000, traffic: 100_000, idleSeconds: 15 },
+  soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
 
 /** The outage at the length of the design, and longer phases of waiting: about an hour. */
@@ -118,4 +121,5 @@ export const QUICK: Sizes = {
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
   audiences: { users: 10_000, passes: 3, warmUp: 5_000, router: 25_000, traffic: 20_000, idleSeconds: 5 },
+  soak: { ...WHOLE.soak, minutes: 6 },
 };

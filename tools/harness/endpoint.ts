@@ -7,6 +7,8 @@ interface Arrived {
   /** webhooks: a batch counts as the number of its deliveries */
   count: number;
   requests: number;
+  /** requests to a flaky path that got a 503 */
+  failed: number;
   /** the first time of each id at an origin that responds, if ids were requested */
   arrivals: Map<string, number>;
   /** the largest number of open connections, by origin */
@@ -110,6 +112,7 @@ export class Endpoint {
         ? {
             count: message.count,
             requests: message.requests,
+            failed: message.failed,
             arrivals: new Map(message.arrivals),
             mostOpen: new Map(message.mostOpen.map(([port, count]) => [originOf(port), count])),
           }

@@ -7,7 +7,7 @@ import { clockMs } from './timing';
 /**
  * The customers' endpoints of a benchmark in a separate process: a bare HTTP/1.1 loop over sockets, because it shares
  * the cores with the measured system. Each port is one origin. It responds with 200 as the path says, immediately,
- * late, or never (`delayOf`), until the parent lets a port hang or fail.
+ * late, or never (`delayOf`), or with some 503 between (`failsEvery`), until the parent lets a port hang or fail.
  */
 
 /** This file, to be started as a process. */
@@ -41,6 +41,8 @@ export type FromReceiver =
       kind: 'report';
       count: number;
       requests: number;
+      /** requests to a flaky path that got a 503 */
+      failed: number;
       arrivals: [id: string, atMs: number][];
       mostOpen: [port: number, count: number][];
     };
@@ -62,6 +64,8 @@ class Receiver {
   /** webhooks: a batch counts as the number of its deliveries */
   #count = 0;
   #requests = 0;
+  #flaky = 0;
+  #failed = 0;
   #told = 0;
   #ids = false;
   #marks: number[] = [];
@@ -91,6 +95,7 @@ class Receiver {
           kind: 'report',
           count: this.#count,
           requests: this.#requests,
+          failed: this.#failed,
           arrivals: [...this.#arrivals],
           mostOpen: [...this.#doors].map(([port, { mostOpen }]) => [port, mostOpen]),
         });
@@ -119,7 +124,7 @@ class Receiver {
   }
 
   #reset(ids: boolean): void {
-    this.#count = this.#requests = this.#told = 0;
+    this.#count = this.#requests = this.#flaky = this.#failed = this.#told = 0;
     this.#ids = ids;
     this.#marks = [];
     this.#arrivals = new Map();
@@ -139,7 +144,8 @@ class Receiver {
         if (!head || head.end > data.length) break;
         start = head.end;
         this.#arrived(head, door);
-        answer(socket, head.path, door);
+        if (this.#fails(head.path)) socket.write(FAILED);
+        else answer(socket, head.path, door);
       }
       rest = start < data.length ? data.subarray(start) : undefined;
     });
@@ -154,6 +160,13 @@ class Receiver {
       for (const each of deliveries ?? [id]) if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
     }
     if (this.#marks.length > 0) this.#tellMarks();
+  }
+
+  #fails(path: string): boolean {
+    const every = failsEvery(path);
+    if (every === undefined || ++this.#flaky % every !== 0) return false;
+    this.#failed++;
+    return true;
   }
 
   #tellMarks(): void {
@@ -184,6 +197,13 @@ export function delayOf(path: string): number | 'never' {
   if (!path.startsWith('/slow-')) return 0;
   const ms = Number.parseInt(path.slice('/slow-'.length), 10);
   return Number.isNaN(ms) ? 0 : ms;
+}
+
+/** Returns n if one request in n to a path fails: `/flaky-50/…`; undefined for any other path. */
+export function failsEvery(path: string): number | undefined {
+  if (!path.startsWith('/flaky-')) return undefined;
+  const every = Number.parseInt(path.slice('/flaky-'.length), 10);
+  return every > 0 ? every : undefined;
 }
 
 function tell(message: FromReceiver): void {

@@ -40,6 +40,8 @@ export interface RunningServices {
   pids: Record<string, number>;
   /** their log lines at level warning or above with the reason, and their number */
   warnings(): Record<string, number>;
+  /** the size of everything that they have logged */
+  loggedBytes(): number;
   /**
    * Resolves when all are ready.
    * @throws with its output if one ends first
@@ -92,8 +94,10 @@ export async function besideIn(system: SystemEnv, name: ServiceName): Promise<Sy
 export async function startServices(system: SystemEnv, names: readonly ProcessName[]): Promise<RunningServices> {
   const printed: string[] = [];
   const warnings = new Map<string, number>();
+  let loggedBytes = 0;
   const keep = (line: string) => {
     printed.push(line);
+    loggedBytes += Buffer.byteLength(line) + 1;
     const warning = warningOf(line);
     if (warning !== undefined) warnings.set(warning, (warnings.get(warning) ?? 0) + 1);
     if (printed.length > KEPT_LINES) printed.shift();
@@ -117,6 +121,7 @@ export async function startServices(system: SystemEnv, names: readonly ProcessNa
   return {
     pids: Object.fromEntries([...services].map(([name, { pid }]) => [name, pid])),
     warnings: () => Object.fromEntries(warnings),
+    loggedBytes: () => loggedBytes,
     ready: () => Promise.race([died, allReady(services, system)]),
     stop: async () => {
       stopping = true;

@@ -1,9 +1,15 @@
 import { PARTS, readOptions } from '../../../tools/bench/options';
 
 describe('the command line', () => {
-  it('measures everything three times by default', () => {
+  it('measures everything but the soak three times by default', () => {
     const { only, rounds, quick } = readOptions([]);
-    expect([[...only], rounds, quick]).toEqual([[...PARTS], 3, false]);
+    expect([[...only], rounds, quick]).toEqual([PARTS.filter((part) => part !== 'soak'), 3, false]);
+  });
+
+  it('soaks for an hour, or for the given minutes, if the soak is named', () => {
+    expect(readOptions(['--only', 'soak']).sizes.soak.minutes).toBe(60);
+    const { only, sizes } = readOptions(['--only', 'soak', '--minutes', '2']);
+    expect([[...only], sizes.soak.minutes]).toEqual([['soak'], 2]);
   });
 
   it('is one short pass with --quick', () => {
@@ -36,7 +42,7 @@ describe('the command line', () => {
       'outage',
       'waiting',
     ];
-    expect([...readOptions([]).once]).toEqual([...once, 'audiences']);
+    expect([...readOptions([]).once]).toEqual([...once, 'audiences', 'soak']);
     const long = readOptions(['--long']);
     expect([...long.once]).toEqual([]);
     expect(long.sizes.outage.deadSeconds).toBe(600);
@@ -64,6 +70,7 @@ describe('the command line', () => {
     [['--users', '0']],
     [['--users', '5000']],
     [['--capacity', '-1']],
+    [['--minutes', '1.5']],
     [['--quick', '--long']],
   ])('refuses %j with the usage', (args) => {
     expect(() => readOptions(args)).toThrow(/Usage: npm run bench/);

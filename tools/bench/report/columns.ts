@@ -22,9 +22,10 @@ export function isolationGoal(cleanP99Ms: number): Goal {
   return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
 }
 
-/** Returns `met`, or the figure as a multiple of its goal. */
+/** Returns `met`, or by how much the figure misses its goal. */
 export function verdict(measured: number, { limit, is }: Goal): string {
   if (is === 'most' ? measured <= limit : measured >= limit) return 'met';
+  if (limit === 0) return 'missed';
   const off = is === 'most' ? measured / limit - 1 : 1 - measured / limit;
   return `missed by ${String(Math.max(1, Math.round(off * 100)))} %`;
 }

@@ -111,6 +111,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     size: ({ hostile: h }) =>
       `${String(h.perSecond)}/s hostile, honest calls at ${String(h.loadPercent)} % of capacity, ${String(h.seconds)} s a phase`,
   },
+  soak: {
+    method:
+      'open loop of single calls to several endpoints, one of which answers some with 503, with embedded broker and database; resident memory of every process (control with its database) once a minute; growth: the slope of a line through the samples after the first sixth',
+    size: ({ soak: s }) =>
+      `${String(s.perSecond)}/s to ${String(s.endpoints)} endpoints for ${String(s.minutes)} minutes, one in ${String(s.failsEvery)} fails at one of them`,
+  },
   audiences: {
     method:
       'fills the topic messages first; then the router alone; then the audiences service alone until all messages are counted and the first sync has ended; then without its store, and with new messages',

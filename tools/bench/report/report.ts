@@ -6,6 +6,7 @@ import { type Results, type Round, type WaitingPhase } from './figures';
 import { describeRun, faultsOf, methodOf } from './notes';
 import { plotsOf } from './plots';
 import { rowsOf } from './rows';
+import { soakTable } from './soak-rows';
 import { markdownTable, table } from './table';
 
 /** Writes the figures of all rounds as text for a terminal, and as a page of the documentation with plots. */
@@ -63,10 +64,10 @@ export function pageOf(results: Results, images: readonly string[]): string {
   ].join('\n');
 }
 
-/** Returns the table of all figures, and of the processes while deliveries wait if that was measured. */
+/** Returns the table of all figures, and those of the processes while deliveries wait and over a soak if they were measured. */
 function tablesOf({ rounds }: Results): string[][][] {
-  const usage = usageRows(rounds);
-  return [[HEAD, ...rowsOf(rounds).flatMap((row) => cellsOf(row, rounds))], ...(usage.length > 0 ? [usage] : [])];
+  const more = [usageRows(rounds), soakTable(rounds)].filter(({ length }) => length > 0);
+  return [[HEAD, ...rowsOf(rounds).flatMap((row) => cellsOf(row, rounds))], ...more];
 }
 
 /** Returns the cells of a row: the median over the rounds, with the extremes; none without a measurement. */

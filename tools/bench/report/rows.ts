@@ -6,6 +6,7 @@ import { type Column, first, type Goal, least, micros, microsOf, most, PER_WEBHO
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
 import { batchedRows, http2Rows, proxyRows } from './egress-rows';
 import { isolationRows } from './isolation-rows';
+import { soakRows } from './soak-rows';
 
 /** The rows of the report, in their order. Pure. */
 
@@ -24,6 +25,7 @@ export function rowsOf(rounds: readonly Round[]): Row[] {
     ...hostile(),
     ...filterRows(rounds),
     ...audienceRows(rounds),
+    ...soakRows(),
   ];
 }
 

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SERVICES } from '../../../deploy/standalone/service-list';
+import { clockMs, openLoop, until } from '../../harness/timing';
+import { cpuBetween, type CpuReading, readCpu, residents } from '../../harness/usage';
+import { Calls, createCustomers } from '../load';
+import { type Progress } from '../progress';
+import { type SoakFigure, type SoakSample } from '../report/figures';
+import { type Bench, withSystem } from '../setup';
+
+/**
+ * All services with the embedded broker and database under a constant load for an hour: the memory of each process. One
+ * endpoint of several fails now and then, because attempts that fail take other ways: tiers, details in the history, logs.
+ */
+
+const CONNECTIONS = 8;
+const MINUTE_MS = 60_000;
+/** The first two tiers take half of it. */
+const ARRIVAL_MS = 60_000;
+const POLL_MS = 1_000;
+
+export interface SoakSize {
+  minutes: number;
+  /** calls, to all endpoints together */
+  perSecond: number;
+  endpoints: number;
+  /** one request in so many to the first endpoint gets a 503 */
+  failsEvery: number;
+}
+
+export async function measureSoak(bench: Bench, size: SoakSize, progress: Progress): Promise<SoakFigure> {
+  return withSystem(bench, { name: 'soak', services: SERVICES }, async ({ system, services, pids }) => {
+    const { endpoint, broker } = bench;
+    const customers = await createCustomers(system, urlsOf(endpoint.origin, size));
+    const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'soak');
+    endpoint.reset({ ids: false });
+    const samples = sampleEveryMinute(pids, size.minutes, progress);
+    const loggedBefore = { services: services.loggedBytes(), broker: broker.loggedBytes() };
+    let sampling = true;
+    let sent = 0;
+    const load = openLoop(
+      size.perSecond,
+      () => sampling,
+      async () => {
+        await calls.postSingle();
+        sent++;
+      },
+    );
+    const failed = load.then(() => new Promise<never>(() => undefined));
+    try {
+      const taken = await Promise.race([samples, failed]);
+      sampling = false;
+      await load;
+      const undelivered = async () => {
+        const report = await endpoint.report();
+        return Math.max(0, sent - (report.count - report.failed));
+      };
+      await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
+      return {
+        ...{ minutes: size.minutes, perSecond: size.perSecond, samples: taken, sent },
+        failed: (await endpoint.report()).failed,
+        undelivered: await undelivered(),
+        logged: {
+          services: services.loggedBytes() - loggedBefore.services,
+          broker: broker.loggedBytes() - loggedBefore.broker,
+        },
+      };
+    } finally {
+      sampling = false;
+      await load.catch(() => undefined);
+      await calls.close();
+    }
+  });
+}
+
+function urlsOf(origin: string, { endpoints, failsEvery }: SoakSize): string[] {
+  return Array.from({ length: endpoints }, (_, i) =>
+    i === 0 ? `${origin}/flaky-${String(failsEvery)}/soak` : `${origin}/ok/soak-${String(i)}`,
+  );
+}
+
+async function sampleEveryMinute(
+  pids: Record<string, number>,
+  minutes: number,
+  progress: Progress,
+): Promise<SoakSample[]> {
+  const startedAt = clockMs();
+  const samples: SoakSample[] = [];
+  let before: CpuReading = readCpu(pids);
+  for (let minute = 1; minute <= minutes; minute++) {
+    await pause(Math.max(0, startedAt + minute * MINUTE_MS - clockMs()));
+    const now = readCpu(pids);
+    const { byName, seconds } = cpuBetween(before, now);
+    before = now;
+    const cores = Object.fromEntries(Object.entries(byName).map(([name, used]) => [name, used / seconds]));
+    const rssMb = residents(pids);
+    samples.push({ minute, rssMb, cores });
+    const shown = Object.entries(rssMb).map(([name, mb]) => `${name} ${mb.toFixed(0)}`);
+    progress.note(`minute ${String(minute)} of ${String(minutes)}, MB: ${shown.join(', ')}`);
+  }
+  return samples;
+}
