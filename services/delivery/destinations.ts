@@ -87,7 +87,7 @@ export class Destinations {
   readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
 
   constructor(
-    private readonly config: ConfigView,
+    private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable'>,
     private readonly encryptor: Encryptor,
     private readonly log: Log,
     /** default: none, for all destinations */

@@ -24,6 +24,7 @@ import { Proxies } from './http/proxies';
 import { AuthorizingSender } from './tokens/authorizing-sender';
 import { Destinations, type Lookup } from './destinations';
 import { Recoveries } from './recoveries';
+import { warmUp } from './warm-up';
 import { StallClock, systemClock } from './clock';
 import { circuitTurned } from './telemetry';
 
@@ -43,68 +44,72 @@ const DIVERT_LINGER_MS = 100;
 const LEAVING_MS = 7_000;
 const DRAINED_MS = 1_000;
 
-runService('delivery', async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
-  const encryptor = createEncryptor(requireSecretKeys(settings));
-  const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
-  let consumption: Consumption | undefined = undefined;
-  const health = new ConsumerHealth(() => consumption);
-  const kafka = await connect(health);
-  const config = await openConfig();
-  health.trouble = watchKey(config, encryptor, log);
-  const { producer, divertProducer } = await openAppenders(kafka, tiersMs);
-  onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
-  const clock = new StallClock();
-  onStop(() => clock.stop());
-  const sender = openSender(settings, clock, { config, producer });
-  const proxies = new Proxies({ usual: settings.WAYPOST_EGRESS_PROXY, now: () => clock.now(), log });
-  // Requests still open after another URL's 2xx are recorded too.
-  onStop(() => sender.close());
-  stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
-  const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
-  onStop(() => mail?.close());
-  const authorizing = new AuthorizingSender(sender, log, {
-    onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
-    uses: (id, key) => usesCredential(destinations.lookup(id), key),
-  });
-  onStop(() => authorizing.stop());
-  const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
-  const known = () => config.recordFormat() >= RECALLS_FORMAT;
-  const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
-  const destinations = new Destinations(config, encryptor, log, proxies);
-  const lanes = new LaneRegistry({
-    ...{ lane: laneOptions(tiersMs), pool: SOCKETS, keepMs: keepLaneMs(tiersMs), clock },
-    // A process may use the part of a rate that corresponds to its part of the destination's shards.
-    rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
-    onCircuit: (turn) => tellOfCircuit(turn, { producer, recoveries, log }),
-  });
-  onStop(() => lanes.stop());
-  const deliverer = new Deliverer({
-    ...{ config, destinations, lanes, producer, divertProducer, tiersMs, windowMs, log, onFatal },
-    sender: mail ? withMail(authorizing, mail) : authorizing,
-    limits: LIMITS,
-    onRoom: () => consumption?.resume(),
-    onRecovered: (id, reason) => recoveries.arrived(id, destinations.lookup(id), reason),
-  });
-  observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
-  const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
-  onStop(() => {
-    clearInterval(roomTimer);
-    deliverer.stop();
-  });
-  consumption = await kafka.consume({
-    group: 'delivery',
-    topics: [WEBHOOKS, DUE],
-    onRecord: deliverer.onRecord.bind(deliverer),
-    onRevoking: () => deliverer.onRevoking(),
-    onFatal,
-  });
-  onStop((deadlineMs) => {
-    // Requests in flight may take as long as the longest timeout. None begins from now on, so those that outlast their
-    // records end within the same time.
-    const drainMs = sender.longestTimeoutMs + DRAINED_MS;
-    return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));
-  });
-});
+runService(
+  'delivery',
+  async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
+    const encryptor = createEncryptor(requireSecretKeys(settings));
+    const { WAYPOST_TIMEOUT: timeoutMs, WAYPOST_RETRY_DELAYS: tiersMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
+    let consumption: Consumption | undefined = undefined;
+    const health = new ConsumerHealth(() => consumption);
+    const kafka = await connect(health);
+    const config = await openConfig();
+    health.trouble = watchKey(config, encryptor, log);
+    const { producer, divertProducer } = await openAppenders(kafka, tiersMs);
+    onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
+    const clock = new StallClock();
+    onStop(() => clock.stop());
+    const sender = openSender(settings, clock, { config, producer });
+    const proxies = new Proxies({ usual: settings.WAYPOST_EGRESS_PROXY, now: () => clock.now(), log });
+    // Requests still open after another URL's 2xx are recorded too.
+    onStop(() => sender.close());
+    stopWithin(() => sender.longestTimeoutMs + LEAVING_MS);
+    const mail = settings.WAYPOST_SMTP_URL === undefined ? undefined : new MailSender(settings.WAYPOST_SMTP_URL);
+    onStop(() => mail?.close());
+    const authorizing = new AuthorizingSender(sender, log, {
+      onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
+      uses: (id, key) => usesCredential(destinations.lookup(id), key),
+    });
+    onStop(() => authorizing.stop());
+    const owns = (key: string) => consumption?.owns(WEBHOOKS, key) ?? false;
+    const known = () => config.recordFormat() >= RECALLS_FORMAT;
+    const recoveries = new Recoveries({ producer, known, owns, time: systemClock });
+    const destinations = new Destinations(config, encryptor, log, proxies);
+    const lanes = new LaneRegistry({
+      ...{ lane: laneOptions(tiersMs), pool: SOCKETS, keepMs: keepLaneMs(tiersMs), clock },
+      // A process may use the part of a rate that corresponds to its part of the destination's shards.
+      rateShare: (id, shards) => shareOf(shardKeys(id, shards), consumption),
+      onCircuit: (turn) => tellOfCircuit(turn, { producer, recoveries, log }),
+    });
+    onStop(() => lanes.stop());
+    const deliverer = new Deliverer({
+      ...{ config, destinations, lanes, producer, divertProducer, tiersMs, windowMs, log, onFatal },
+      sender: mail ? withMail(authorizing, mail) : authorizing,
+      limits: LIMITS,
+      onRoom: () => consumption?.resume(),
+      onRecovered: (id, reason) => recoveries.arrived(id, destinations.lookup(id), reason),
+    });
+    observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
+    const roomTimer = setInterval(() => deliverer.makeRoom(), ROOM_EVERY_MS);
+    onStop(() => {
+      clearInterval(roomTimer);
+      deliverer.stop();
+    });
+    consumption = await kafka.consume({
+      group: 'delivery',
+      topics: [WEBHOOKS, DUE],
+      onRecord: deliverer.onRecord.bind(deliverer),
+      onRevoking: () => deliverer.onRevoking(),
+      onFatal,
+    });
+    onStop((deadlineMs) => {
+      // Requests in flight may take as long as the longest timeout. None begins from now on, so those that outlast their
+      // records end within the same time.
+      const drainMs = sender.longestTimeoutMs + DRAINED_MS;
+      return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));
+    });
+  },
+  warmUp,
+);
 
 /**
  * Opens the producers for the records of steps. They retry without end and never refuse a record: the Deliverer's own limits bound

@@ -3,7 +3,9 @@ import { type ConfigReader } from '../config/types';
 import { connectKafka } from '../kafka/client';
 import { type Kafka } from '../kafka/port';
 import { createLog, type Log } from '../telemetry/log';
+import { metrics } from '../telemetry/metrics';
 import { startTelemetry } from '../telemetry/start';
+import { messageOf } from './errors';
 import { type Health, serveHealth } from './health';
 import { type ServiceName, HostProcess } from './host-process';
 import { loadSettings, type Settings } from './settings';
@@ -41,8 +43,14 @@ export function shareProcess(process: HostProcess): void {
 /**
  * Runs one service, as this process or as a part of it: telemetry, title, signals, graceful stop, and one plain sentence
  * (no stack trace) if it cannot start.
+ * @param warmUp lets V8 compile the code of the service before it starts; not called in a process of several services, which
+ *   count from their own starts on
  */
-export function runService(name: ServiceName, start: (service: ServiceContext) => Promise<void>): void {
+export function runService(
+  name: ServiceName,
+  start: (service: ServiceContext) => Promise<void>,
+  warmUp?: (log: Log) => Promise<void>,
+): void {
   const host = sharedProcess ?? new HostProcess([name]);
   startTelemetry(name, host);
   const log = host.isShared ? createLog(name, 'info') : host.log;
@@ -53,6 +61,9 @@ export function runService(name: ServiceName, start: (service: ServiceContext) =
     start: async () => {
       const settings = loadSettings(process.env);
       log.level = host.log.level = settings.WAYPOST_LOG_LEVEL;
+      // It saves time, and nothing depends on it.
+      const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, 'warm_up.failed');
+      if (warmUp && !host.isShared) await metrics.uncounted(() => warmUp(log)).catch(failed);
       context = createContext({ name, settings, log, onFatal: (error) => host.fail(error, log) });
       await start(context);
     },

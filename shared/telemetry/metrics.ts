@@ -29,6 +29,10 @@ const MOST_SERIES = 100;
 export class Count {
   value = 0;
   constructor(readonly labels: Labels) {}
+
+  reset(): void {
+    this.value = 0;
+  }
 }
 
 /** One series of a histogram. */
@@ -46,6 +50,11 @@ export class Distribution {
 
   get bounds(): readonly number[] {
     return this.of.bounds;
+  }
+
+  reset(): void {
+    this.counts.fill(0);
+    this.sum = 0;
   }
 
   record(value: number): void {
@@ -111,6 +120,7 @@ export type Metric = ReadMetric | HistogramMetric;
 
 export class Metrics {
   readonly #metrics: Metric[] = [];
+  readonly #families: Family<Count | Distribution>[] = [];
   readonly #refreshers = new Set<() => Promise<void>>();
   #refreshing: Promise<void> | undefined;
   #onAdded: (metric: Metric) => void = () => undefined;
@@ -119,6 +129,7 @@ export class Metrics {
 
   counter(info: MetricInfo): Family<Count> {
     const family = new Family(info, (labels) => new Count(labels));
+    this.#families.push(family);
     this.#add({ kind: 'counter', info, read: () => family.all() });
     return family;
   }
@@ -135,6 +146,7 @@ export class Metrics {
   histogram(info: MetricInfo, bounds: readonly number[]): Family<Distribution> {
     const metric: HistogramMetric = { kind: 'histogram', info, bounds, tee: undefined, read: () => family.all() };
     const family = new Family(info, (labels) => new Distribution(labels, metric));
+    this.#families.push(family);
     this.#add(metric);
     return family;
   }
@@ -161,6 +173,21 @@ export class Metrics {
 
   all(): readonly Metric[] {
     return this.#metrics;
+  }
+
+  /**
+   * Runs work that must not be counted, and then sets every counter and histogram back to 0. Only for a process that has
+   * counted nothing yet.
+   */
+  async uncounted(work: () => Promise<void>): Promise<void> {
+    const tees = this.#metrics.flatMap((metric) => (metric.kind === 'histogram' ? [{ metric, tee: metric.tee }] : []));
+    for (const { metric } of tees) metric.tee = undefined;
+    try {
+      await work();
+    } finally {
+      for (const { metric, tee } of tees) metric.tee = tee;
+      for (const family of this.#families) for (const series of family.all()) series.reset();
+    }
   }
 
   #add(metric: Metric): void {

@@ -68,3 +68,30 @@ test('concurrent readers share one refresh, and a refresh that fails stops no re
   end();
   expect(lines(await renderMetrics(metrics))).toEqual(['waypost_looks 1']);
 });
+
+test('work that must not be counted leaves every counter and histogram at 0, and the SDK without its values', async () => {
+  const metrics = new Metrics();
+  const done = metrics.counter({ name: 'waypost.things.done', help: 'Done.' }).of();
+  const wait = metrics.histogram({ name: 'waypost.wait', help: 'Wait.', unit: 's' }, [1]).of();
+  const told: number[] = [];
+  metrics.each((metric) => {
+    if (metric.kind === 'histogram') metric.tee = (value) => told.push(value);
+  });
+  const count = (value: number) => {
+    done.value++;
+    wait.record(value);
+  };
+  await metrics.uncounted(async () => {
+    await Promise.resolve();
+    count(0.5);
+    expect(done.value).toBe(1);
+  });
+  expect([done.value, wait.sum, ...wait.counts, told]).toEqual([0, 0, 0, 0, []]);
+  const failing = metrics.uncounted(() => {
+    count(0.5);
+    return Promise.reject(new Error('no port is free'));
+  });
+  await expect(failing).rejects.toThrow('no port is free');
+  count(2);
+  expect([done.value, wait.sum, ...wait.counts, told]).toEqual([1, 2, 0, 1, [2]]);
+});
