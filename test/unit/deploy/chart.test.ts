@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { HELM, testWith } from '../../support/external-tools';
 import { CHART, envOf, type Manifest, message, render, REQUIRED, variable } from '../../support/helm';
+import { read } from './files';
 
 /** Renders the chart with Helm: replicas, images, secrets, network policies, and refused values. */
 
@@ -313,4 +314,15 @@ story('values-small.yaml fits on a node with one core and 2 GiB', async () => {
   const sum = (name: string) => requests.reduce((total: number, { [name]: value }) => total + parseInt(value), 0);
   expect(sum('cpu')).toBeLessThan(500);
   expect(sum('memory')).toBeLessThan(1536);
+});
+
+story('the chart renders with the values of each helm command in the workflow Containers', async () => {
+  const commands = read('.github/workflows/containers.yml')
+    .replaceAll(/\\\n\s*/g, '')
+    .match(/helm (install|upgrade) .*/g)!;
+  expect(commands.length).toBeGreaterThan(2);
+  for (const command of commands) {
+    const flags = command.match(/(?<=\s)(-f|--set) \S+/g)!.flatMap((flag) => flag.split(' '));
+    expect([command, await message({}, { flags })]).toEqual([command, 'rendered']);
+  }
 });
