@@ -255,7 +255,7 @@ const TOGETHER = {
 story('together all services run in one pod, which Services, policies and the volume of control lead to', async () => {
   const { objects, one } = await render(TOGETHER);
   const all = one('Deployment');
-  expect([all.metadata.name, all.spec.replicas, all.spec.strategy.type]).toEqual(['waypost-all', 1, 'Recreate']);
+  expect([all.spec.replicas, all.spec.strategy.type]).toEqual([1, 'Recreate']);
   const { labels } = all.spec.template.metadata;
   const [container] = all.spec.template.spec.containers;
   expect(container.args).toEqual(['all']);
@@ -289,6 +289,17 @@ story('together all services run in one pod, which Services, policies and the vo
   expect(allowed.toSorted()).toEqual(open.toSorted());
   expect(policy.spec.egress.filter((rule: { to?: object[] }) => rule.to === undefined)).toEqual([]);
   expect(labels).toMatchObject(one('PodDisruptionBudget').spec.selector.matchLabels);
+});
+
+story('a switch of together replaces the pod of the embedded database, and never runs two of them', async () => {
+  const [together, apart] = await Promise.all([render(TOGETHER), render(REQUIRED)]);
+  const holders = [together, apart].map(({ objects }) =>
+    objects
+      .filter(({ kind, spec }) => kind === 'Deployment' && JSON.stringify(spec).includes('"claimName"'))
+      .map(({ metadata, spec }) => [metadata.name, spec.selector, spec.strategy]),
+  );
+  expect(holders[0]).toEqual(holders[1]);
+  expect(holders[0]).toMatchObject([['waypost-control', {}, { type: 'Recreate' }]]);
 });
 
 story('together values for several processes, or for one service alone, are refused with what to do', async () => {

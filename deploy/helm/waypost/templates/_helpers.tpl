@@ -3,7 +3,7 @@
 {{- if contains "waypost" .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- else -}}{{ printf "%s-waypost" .Release.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
 {{- end }}
 
-{{/* The deployment whose pods run a service: its own, or `all` with `together`. */}}
+{{/* The pods that run a service: its own, or `all` with `together`. */}}
 {{- define "waypost.workload" -}}
 {{- if and .root.Values.together (hasKey .root.Values.services .service) }}all{{ else }}{{ .service }}{{ end -}}
 {{- end }}
@@ -20,11 +20,19 @@
 {{- else }}{{ get (dict "ingest" "8080" "control" "8090") .service }}{{ end -}}
 {{- end }}
 
+{{/*
+The component of the pods that run a service. The pod of all services has the deployment of control. So Kubernetes ends the
+old pod before it starts the new one when `together` changes: never do two processes open the embedded database.
+*/}}
+{{- define "waypost.component" -}}
+{{- include "waypost.workload" . | replace "all" "control" -}}
+{{- end }}
+
 {{/* The labels of the pods that run a service. */}}
 {{- define "waypost.selector" -}}
 app.kubernetes.io/name: waypost
 app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ include "waypost.workload" . }}
+app.kubernetes.io/component: {{ include "waypost.component" . }}
 {{- end }}
 
 {{- define "waypost.labels" -}}
