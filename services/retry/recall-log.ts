@@ -1,5 +1,5 @@
 import { createDedupWindow, type DedupWindow, refFromHash } from '../../shared/model/dedup-window';
-import { readRecall, type Recall, STANDS_MS, stepsOf } from '../../shared/model/recall';
+import { JOB_LIFETIME_MS, readRecall, type Recall, STANDS_MS, stepsOf } from '../../shared/model/recall';
 import { type InRecord } from '../../shared/kafka/port';
 
 /** The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were taken. */
@@ -26,7 +26,7 @@ export interface KnownRecall {
  */
 function lifetimeMs({ delivery, action }: Recall): number {
   if (delivery) return action === 'cancel' ? 2 * STANDS_MS : 60_000;
-  return action === 'recovered' ? 300_000 : 86_400_000;
+  return action === 'recovered' ? 300_000 : JOB_LIFETIME_MS;
 }
 
 /** Returns whether a recall also concerns what enters a tier from now on. Pure. */

@@ -6,7 +6,7 @@ import {
   type OutRecord,
 } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
-import { type Recall, STANDS_MS, stepHash } from '../../shared/model/recall';
+import { type Recall, stepHash } from '../../shared/model/recall';
 import { messageOf } from '../../shared/service/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { type KnownRecall, RecallLog, stands } from './recall-log';
@@ -186,7 +186,9 @@ export class Recalls {
       bounds,
     );
     if (recall.delivery) {
-      for (const known of group) known.found ||= this.#isOver(known);
+      const now = this.options.now();
+      // It is in no tier: it is being attempted or has ended.
+      for (const known of group) known.found ||= !stands(known, now) && now - known.atMs > RETRY_STANDS_MS;
       return;
     }
     await this.#noteSearched(group, searched);
@@ -200,11 +202,6 @@ export class Recalls {
       return fresh.length > 0 ? [recallRecord(recall.destination, note)] : [];
     });
     if (notes.length > 0) await this.options.producer.send(notes);
-  }
-
-  /** Returns whether to give up one delivery: it is in no tier, so that it is being attempted or has ended. */
-  #isOver({ recall, atMs }: KnownRecall): boolean {
-    return this.options.now() - atMs > (recall.action === 'cancel' ? STANDS_MS : RETRY_STANDS_MS);
   }
 
   /** Takes the found records, at the pace of the recall. */

@@ -127,6 +127,8 @@ export interface ParkedRecord {
  * a request, as much for a token before it, and the queue of a lane.
  */
 export const STANDS_MS = 75_000;
+/** Age at which retry drops the request of a job that no process of it works on, ms. */
+export const JOB_LIFETIME_MS = 86_400_000;
 
 /** @param beforeMs when Kafka appended the recall, by the brokers' clock */
 export function isRecalled(recall: Recall, record: ParkedRecord, beforeMs: number): boolean {

@@ -17,7 +17,7 @@ import { rotateSecret } from './rotation';
 import { publicKeys } from './signature';
 import { showHealth } from './show-health';
 import { parseBody } from '../http/validate';
-import { jobView } from '../replays/job';
+import { jobView } from '../replays/job-view';
 import { requireRecalls, requireSendable } from '../replays/require';
 
 /** Events that a filter trial looks at. */

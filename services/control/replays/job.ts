@@ -91,6 +91,9 @@ export interface Place {
 export interface RecallProgress {
   /** the request was sent */
   requested: boolean;
+  /** when it was sent, and when a note of retry was last read, ms since 1970; absent in jobs of older versions */
+  requestedAt?: number;
+  notedAt?: number;
   /** offset of the first note that was not read */
   next: number;
   /** partitions of the tiers that are searched, and their number; 0: not known yet */
@@ -165,6 +168,21 @@ export function isActive({ status }: Pick<Job, 'status'>): boolean {
   return status === 'counting' || status === 'running';
 }
 
+/** Returns whether retry has searched all partitions of the tiers. */
+export function isSearched(recall: RecallProgress | undefined): boolean {
+  return recall !== undefined && recall.of > 0 && recall.searched.length >= recall.of;
+}
+
+/**
+ * Returns the status for users. A cancellation is done once it has everything that waited. It goes on to count the
+ * deliveries that were being attempted, which end when they come back to a tier.
+ */
+export function shownStatus(job: Pick<Job, 'status' | 'action' | 'recall' | 'matched' | 'sent'>): JobStatus {
+  const { status, action, recall, matched, sent } = job;
+  const hasAll = status === 'running' && action === 'cancel' && isSearched(recall) && sent >= matched;
+  return hasAll ? 'done' : status;
+}
+
 /** Returns the partition that the pass reads next; undefined at its end. */
 export function currentPlace({ places }: Job): Place | undefined {
   return places.find(({ next, end }) => next < end);
@@ -177,15 +195,6 @@ export function nextPass(job: Job): Job {
   return { ...job, status: 'running', pass: 'running', places };
 }
 
-/** Returns the completed part of the current pass, 0 to 1. */
-export function progressOf({ status, places, recall }: Pick<Job, 'status' | 'places' | 'recall'>): number {
-  if (status === 'done') return 1;
-  if (recall) return recall.of === 0 ? 0 : Math.round((recall.searched.length / recall.of) * 1_000) / 1_000;
-  const all = places.reduce((sum, { low, end }) => sum + end - low, 0);
-  const behind = places.reduce((sum, { low, next, end }) => sum + Math.min(next, end) - low, 0);
-  return all === 0 ? 1 : Math.round((behind / all) * 1_000) / 1_000;
-}
-
 /** Returns the number of records of an append: few enough for an even rate, and enough for efficient appends. */
 export function chunkOf(maxPerSecond: number): number {
   return Math.max(1, Math.min(500, Math.floor(maxPerSecond / 5)));
@@ -195,53 +204,4 @@ export function chunkOf(maxPerSecond: number): number {
 export interface JobResults {
   delivered: number;
   failedAgain: number;
-}
-
-/** Deliveries that were being sent when a job was cancelled have usually ended by then. */
-const COUNTED_AFTER_MS = 10 * 60_000;
-/** Longer than any window: what is open then was replayed by another job, or left the history. */
-const RESULTS_AFTER_MS = 4 * 86_400_000;
-
-/**
- * Returns whether the results of a job change no more.
- * @param settled number of its deliveries that have ended
- */
-export function isFinal(job: Job, settled: number, nowMs: number): boolean {
-  const agoMs = nowMs - job.updatedAt;
-  // A cancelled job does not count what retry was sending when it stopped.
-  const isSettled = settled >= job.sent && (job.status === 'done' || agoMs > COUNTED_AFTER_MS);
-  return !isActive(job) && (isSettled || agoMs > RESULTS_AFTER_MS);
-}
-
-/** @param results undefined: the history does not know them */
-export function jobView(job: Job, results?: JobResults) {
-  const { id, status, matched, sent, preview, maxPerSecond, error, scope } = job;
-  const iso = (ms: number) => new Date(ms).toISOString();
-  const origin: Origin | 'waiting' = job.action ? 'waiting' : scope.origin;
-  return {
-    id,
-    action: job.action ?? ('replay' as const),
-    status,
-    matched,
-    sent,
-    delivered: results?.delivered ?? null,
-    failedAgain: results?.failedAgain ?? null,
-    from: scope.from === null ? null : iso(scope.from),
-    to: iso(scope.to),
-    destination: scope.destination,
-    origin,
-    render: readsMessages(scope) ? ('again' as const) : ('as_sent' as const),
-    deliveryStatus: scope.status,
-    type: scope.type,
-    includeDelivered: scope.includeDelivered,
-    onlyFailedUrls: scope.onlyFailedUrls ?? false,
-    preview,
-    maxPerSecond,
-    pass: job.pass,
-    progress: progressOf(job),
-    error,
-    waitingFor: isActive(job) && job.historyUpTo ? ('history' as const) : null,
-    createdAt: iso(job.createdAt),
-    updatedAt: iso(job.updatedAt),
-  };
 }

@@ -4,13 +4,13 @@ import { scan } from '../../../shared/kafka/scan';
 import { type ConfigView } from '../../../shared/config/types';
 import { DEFAULT_SHARDS } from '../../../shared/model/config';
 import { shardKeys } from '../../../shared/model/delivery';
-import { readRecall, type Recall, type RecallRecord } from '../../../shared/model/recall';
+import { JOB_LIFETIME_MS, readRecall, type Recall, type RecallRecord, STANDS_MS } from '../../../shared/model/recall';
 import { sleep } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { windowOf } from './candidates';
-import { isActive, type Job, type RecallProgress } from './job';
+import { isActive, isSearched, type Job, type RecallProgress, shownStatus } from './job';
 import { type LeasedJob } from './leased-job';
 import { countWaiting } from './store';
 
@@ -21,6 +21,12 @@ import { countWaiting } from './store';
 
 /** A person watches, and each look is one small read. */
 const LOOK_EVERY_MS = 300;
+/** A cancellation that is done for users only counts what was being attempted. */
+const COUNT_EVERY_MS = 2_000;
+/** Retry notes the last deliveries of a cancellation within this time after `STANDS_MS`. */
+const NOTED_WITHIN_MS = 10_000;
+/** After `JOB_LIFETIME_MS` retry works on a job only if it has not stopped since; it notes its work all the time. */
+const SILENT_MS = 3_600_000;
 
 export interface RecallDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
@@ -54,7 +60,7 @@ export class RecallRun {
       } catch (error) {
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
       }
-      if (this.#goesOn()) await sleep(LOOK_EVERY_MS);
+      if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : LOOK_EVERY_MS);
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
@@ -76,6 +82,7 @@ export class RecallRun {
     if (!progress.requested) {
       await this.deps.producer.send([recallRecord(job.scope.destination, recallOf(job, this.deps))]);
       progress.requested = true;
+      progress.requestedAt = this.deps.now().getTime();
     }
     if (job.status === 'counting') Object.assign(job, { status: 'running', pass: 'running' });
   }
@@ -83,12 +90,13 @@ export class RecallRun {
   async #readNotes(progress: RecallProgress): Promise<void> {
     const { job } = this;
     const [range] = await this.deps.kafka.ranges(RECALLS);
+    const nowMs = this.deps.now().getTime();
     const section = { topic: RECALLS, partition: 0, from: progress.next, to: range?.high ?? 0 };
     for await (const { records, next } of scan(this.deps.kafka, section)) {
-      for (const { value } of records) addNote(job, progress, readRecall(value));
+      for (const { value } of records) addNote(job, progress, readRecall(value), nowMs);
       progress.next = next;
     }
-    if (isActive(job) && progress.of > 0 && progress.searched.length >= progress.of) job.status = 'done';
+    if (isActive(job)) Object.assign(job, endOf(job, progress, nowMs));
   }
 
   /** Notes follow the present end of the topic. */
@@ -119,10 +127,28 @@ export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
   return recallRecord(job.scope.destination, { kind: 'stop', recall: job.id });
 }
 
+/**
+ * Returns how a job ends, if it does. A cancellation goes on while deliveries that were being attempted may come back to a
+ * tier. Pure.
+ */
+function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> {
+  const { requestedAt = job.createdAt, notedAt = requestedAt } = progress;
+  const stands = job.action === 'cancel' && nowMs - requestedAt < STANDS_MS + NOTED_WITHIN_MS;
+  if (isSearched(progress)) return stands ? {} : { status: 'done' };
+  const isDropped = nowMs - requestedAt > JOB_LIFETIME_MS && nowMs - notedAt > SILENT_MS;
+  if (!isDropped) return {};
+  const error = 'retry did not finish it within a day, and works on it no longer. Request it again for the rest';
+  return { status: 'failed', error };
+}
+
 /** Adds a note of retry to the progress of a job, if it is about it. Pure. */
-function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined): void {
-  if (note?.kind === 'recall' && note.id === job.id) progress.requested = true;
+function addNote(job: Job, progress: RecallProgress, note: RecallRecord | undefined, nowMs: number): void {
+  if (note?.kind === 'recall' && note.id === job.id) {
+    progress.requested = true;
+    progress.requestedAt ??= nowMs;
+  }
   if (!note || note.kind === 'recall' || note.recall !== job.id) return;
+  progress.notedAt = nowMs;
   if (note.kind === 'stop' && isActive(job)) job.status = 'cancelled';
   if (note.kind === 'taken') job.sent += note.count;
   if (note.kind === 'searched') {

@@ -3,7 +3,8 @@ import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
 import { type Database } from '../history/database';
-import { isFinal, type Job, type JobResults, jobView, readReplay } from './job';
+import { type Job, type JobResults, readReplay } from './job';
+import { isFinal, jobView } from './job-view';
 import { listJobs, resultsOf, saveResults } from './store';
 
 /** /api/v1/replays */

@@ -12,6 +12,7 @@ import {
   type Place,
   readsMessages,
   type Scope,
+  shownStatus,
   topicOf,
   type Wanted,
 } from './job';
@@ -61,7 +62,7 @@ export class Replays {
   /** Renews the leases of its jobs, and takes over jobs without a living owner. @throws Problem `unavailable` */
   async look(): Promise<void> {
     for (const { leased } of this.#active.values()) await leased.renew();
-    const room = this.#stopping ? 0 : MAX_ACTIVE - this.#active.size;
+    const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
     if (room <= 0) return;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     for (const job of await this.options.history.ask((database) => claimJobs(database, room, lease))) {
@@ -105,6 +106,7 @@ export class Replays {
   async cancel(id: string): Promise<Job> {
     const { history, producer } = this.options;
     const job = await this.get(id);
+    if (shownStatus(job) === 'done') throw new Problem('conflict', 'The replay is already done');
     // The process that runs the job sends one, too, but may end before.
     if (job.action && isActive(job)) await producer.send([stopRecord(job)]);
     if (!(await history.ask((database) => cancelJob(database, id)))) {
@@ -155,8 +157,13 @@ export class Replays {
     }
   }
 
+  /** Number of jobs that it runs, without cancellations that only count. */
+  get #busy(): number {
+    return [...this.#active.values()].filter(({ leased }) => shownStatus(leased.job) !== 'done').length;
+  }
+
   #requireRoom(): void {
-    if (this.#active.size < MAX_ACTIVE) return;
+    if (this.#busy < MAX_ACTIVE) return;
     throw new Problem(
       'conflict',
       `${MAX_ACTIVE} replays are active, which is the limit. Wait for one to end or cancel it`,

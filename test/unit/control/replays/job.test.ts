@@ -1,12 +1,5 @@
-import {
-  isFinal,
-  chunkOf,
-  currentPlace,
-  type Job,
-  newJob,
-  nextPass,
-  progressOf,
-} from '../../../../services/control/replays/job';
+import { chunkOf, currentPlace, type Job, newJob, nextPass } from '../../../../services/control/replays/job';
+import { isFinal, progressOf } from '../../../../services/control/replays/job-view';
 
 const scope = {
   destination: 'dst_1',

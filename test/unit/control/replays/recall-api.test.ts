@@ -131,6 +131,48 @@ describe('all that waits at a destination', () => {
     expect(request.expiresBy).toBeGreaterThan(control.clock.now.getTime());
   });
 
+  it('a cancellation is done when all that waited is cancelled, and counts what comes back from an attempt later', async () => {
+    await waiting('dlv_1');
+    const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
+    await requested();
+    note(takenNote(id, ['00000000000000aa']));
+    note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 1, progress: 1 }));
+    expect((await post(`/replays/${id}/cancel`)).status).toBe(409);
+    note(takenNote(id, ['00000000000000bb']));
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 2 }));
+    control.clock.now = new Date(at(3_600 + 90));
+    const stored = async () => (await database.query<{ status: string }>('select status from waypost.replays'))[0];
+    await eventually(async () => expect(await stored()).toEqual({ status: 'done' }));
+  });
+
+  it('a cancellation is not done while a delivery that waited may come back from its attempt', async () => {
+    await waiting('dlv_1', 'dlv_2');
+    const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
+    await requested();
+    note(takenNote(id, ['00000000000000aa']));
+    note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'running', matched: 2, progress: 1 }));
+    // The other one was delivered meanwhile.
+    control.clock.now = new Date(at(3_600 + 90));
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 1 }));
+  });
+
+  it('a job that retry works on no longer fails after a day, with what it did, and retry is told to stop', async () => {
+    await waiting('dlv_1', 'dlv_2');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    const day = 86_400;
+    // At a low rate it may last longer than a day.
+    control.clock.now = new Date(at(3_600 + day + 1));
+    note(takenNote(id, ['00000000000000aa']));
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'running', sent: 1 }));
+    control.clock.now = new Date(at(3_600 + day + 3_700));
+    const error = expect.stringContaining('did not finish it within a day');
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'failed', sent: 1, matched: 2, error }));
+    await eventually(() => expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id }));
+  });
+
   it('a job that is cancelled stops retry, and cannot be resumed', async () => {
     await waiting('dlv_1');
     const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
