@@ -85,7 +85,7 @@ function whileOff(decision: Decision, context: Context): void {
   }
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs });
   // Failures count from the beginning once somebody switches it on again.
-  Object.assign(health, { failures: [], awaitedUntil: 0, failing: null, switchingOff: null });
+  Object.assign(health, { failures: [], awaitedUntil: 0, blockedAt: undefined, failing: null, switchingOff: null });
   if (!context.destination) Object.assign(health, { dead: null, partly: null });
 }
 

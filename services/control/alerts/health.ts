@@ -1,4 +1,9 @@
-import { type AttemptEvent, type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
+import {
+  type AttemptEvent,
+  type DeliveryEvent,
+  type UrlAttempt,
+  type WaitingEvent,
+} from '../../../shared/model/attempt-events';
 import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
 import { ALERTS_ID } from '../../../shared/model/config';
 
@@ -15,6 +20,8 @@ export type Evidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
   | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
+  /** nothing can be sent to it; `error` is only in the evidence of the delivery that met the cause */
+  | ({ kind: 'blocked'; destination: string; at: number; error?: string } & Cause)
   | { kind: 'dead'; destination: string; at: number }
   /** another URL accepted the delivery, and this one failed or was not called */
   | { kind: 'partly'; destination: string; at: number; error: string };
@@ -62,6 +69,7 @@ function judge(event: DeliveryEvent): Evidence[] {
   const at = Date.parse(event.at);
   if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return [];
   if (event.kind === 'dead') return [{ kind: 'dead', destination, at }];
+  if (event.kind === 'waiting') return blockOf(event, at);
   if (event.kind !== 'attempt') return [];
   const lacking = lackOf(event);
   const partly: Evidence[] = lacking === undefined ? [] : [{ kind: 'partly', destination, at, error: lacking }];
@@ -70,6 +78,16 @@ function judge(event: DeliveryEvent): Evidence[] {
   if (event.outcome === 'delivered') return [{ kind: 'ok', destination, at }, ...partly];
   const next = event.nextAttemptAt === undefined ? at : Date.parse(event.nextAttemptAt);
   return [{ kind: 'failed', destination, at, until: Math.max(at, next || at), ...errorOf(event.urls) }];
+}
+
+/** A delivery waits for this only if no URL can take it. Circuits have their own events. */
+const BLOCKING: readonly string[] = ['token', 'proxy', 'secrets_unreadable'];
+
+function blockOf({ destination, reason, urls = [] }: WaitingEvent, at: number): Evidence[] {
+  if (!BLOCKING.includes(reason)) return [];
+  const unreadable = { error: 'the secrets of the destination cannot be decrypted', code: reason };
+  const cause = urls.length > 0 ? errorOf(urls) : reason === 'secrets_unreadable' ? unreadable : {};
+  return [{ kind: 'blocked', destination, at, ...cause }];
 }
 
 /**
@@ -119,6 +137,8 @@ export interface Health {
   failures: Failures[];
   /** the latest announced time of a next attempt; 0: none */
   awaitedUntil: number;
+  /** when a delivery last found that nothing can be sent, after the last success; absent: never */
+  blockedAt?: number | undefined;
   error: ({ at: number; text: string } & Cause) | null;
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
@@ -150,6 +170,7 @@ export function addEvidence(before: Health, evidence: readonly Evidence[]): Heal
   for (const each of evidence) {
     if (each.kind === 'ok') succeeded(health, each.at);
     else if (each.kind === 'failed') failed(health, each);
+    else if (each.kind === 'blocked') blocked(health, each);
     else if (each.kind === 'dead') health.dead = counted(health.dead, each.at);
     else health.partly = { ...counted(health.partly, each.at), error: each.error };
   }
@@ -159,17 +180,16 @@ export function addEvidence(before: Health, evidence: readonly Evidence[]): Heal
 function succeeded(health: Health, at: number): void {
   if (health.successAt !== null && at <= health.successAt) return;
   health.successAt = at;
+  if (health.blockedAt !== undefined && health.blockedAt <= at) health.blockedAt = undefined;
   if (health.failures.length === 0) return;
   health.failures = health.failures.filter((failure) => failure.at > at);
   if (health.failures.length === 0) health.awaitedUntil = 0;
 }
 
 function failed(health: Health, evidence: Extract<Evidence, { kind: 'failed' }>): void {
-  const { at, until, error, code, status } = evidence;
+  const { at, until } = evidence;
   if (health.successAt !== null && at <= health.successAt) return;
-  if (at >= (health.error?.at ?? 0)) {
-    health.error = { at, text: error, ...(code !== undefined && { code }), ...(status !== undefined && { status }) };
-  }
+  noteError(health, evidence);
   health.awaitedUntil = Math.max(health.awaitedUntil, until);
   const { failures } = health;
   let i = failures.length;
@@ -178,6 +198,17 @@ function failed(health: Health, evidence: Extract<Evidence, { kind: 'failed' }>)
   if (same?.at === at) same.count++;
   else failures.splice(i, 0, { at, count: 1 });
   if (failures.length > MAX_FAILURES) health.failures = thinned(failures);
+}
+
+function blocked(health: Health, evidence: Extract<Evidence, { kind: 'blocked' }>): void {
+  if (health.successAt !== null && evidence.at <= health.successAt) return;
+  noteError(health, evidence);
+  health.blockedAt = Math.max(health.blockedAt ?? 0, evidence.at);
+}
+
+function noteError(health: Health, { at, error, code, status }: { at: number; error?: string } & Cause): void {
+  if (error === undefined || at < (health.error?.at ?? 0)) return;
+  health.error = { at, text: error, ...(code !== undefined && { code }), ...(status !== undefined && { status }) };
 }
 
 /**
@@ -199,8 +230,9 @@ function counted(before: Health['dead'] | undefined, at: number): NonNullable<He
 }
 
 /** Returns whether there is nothing to decide. */
-export function isQuiet({ failures, failing, dead, partly, switchingOff }: Health): boolean {
-  return failures.length === 0 && failing === null && dead === null && !partly && switchingOff === null;
+export function isQuiet({ failures, blockedAt, failing, dead, partly, switchingOff }: Health): boolean {
+  const isTold = failing === null && dead === null && !partly && switchingOff === null;
+  return isTold && failures.length === 0 && blockedAt === undefined;
 }
 
 /**

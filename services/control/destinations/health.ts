@@ -87,7 +87,7 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - off, paused: as it is set
  * - failing: the circuits of all its URLs are open
  * - idle: it has no attempt in the span, and nothing waits
- * - failing: by the rule of the alerts, or fewer than half of its recent attempts succeeded. Without recent attempts,
+ * - failing: by the rule of the alerts, or something waits and nothing can be sent, for example without a token, or fewer than half of its recent attempts succeeded. Without recent attempts,
  *   all attempts of the span count
  * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
  *   delivery waits for long without any recent attempt
@@ -98,10 +98,15 @@ export function stateOf({ destination, whole, recent, open, waitsMs, circuits, k
   if (destination.paused) return 'paused';
   if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
-  if (known?.failing) return 'failing';
+  if (known?.failing || isBlocked(known, open)) return 'failing';
   const judged = judge(recent.attempts > 0 ? recent : whole);
   const isStuck = recent.attempts === 0 && open > 0 && waitsMs > RECENT_MS;
   return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
+}
+
+/** Returns whether nothing can be sent since the last success. It is over if nothing waits. */
+function isBlocked(known: Health | undefined, open: number): boolean {
+  return known?.blockedAt !== undefined && open > 0;
 }
 
 function judge(counts: Counts): Judged {
@@ -115,7 +120,7 @@ export function rateOf({ attempts, failedAttempts }: Pick<Counts, 'attempts' | '
 }
 
 function stateSince(observed: Observed, state: State): number {
-  const { destination, known, circuits, setAt, lastAttemptAt, nowMs } = observed;
+  const { destination, known, circuits, setAt, lastAttemptAt, open, nowMs } = observed;
   const createdAt = Date.parse(destination.createdAt);
   switch (state) {
     case 'off':
@@ -125,7 +130,8 @@ function stateSince(observed: Observed, state: State): number {
       return lastAttemptAt ?? setAt ?? createdAt;
     case 'failing': {
       const begun = known?.failing?.since ?? known?.failures[0]?.at ?? circuits[0]?.at;
-      return begun ?? runOf(observed, state) ?? nowMs;
+      const blocked = isBlocked(known, open.count) ? Math.max(open.oldestAt ?? 0, known?.successAt ?? 0) : undefined;
+      return begun ?? blocked ?? runOf(observed, state) ?? nowMs;
     }
     case 'healthy':
     case 'degraded':

@@ -13,6 +13,9 @@ it.each<[string, DeliveryEvent, Evidence['kind'] | undefined]>([
   ['a rejection is evidence of failure', rejected, 'failed'],
   ['a dead letter is evidence of a dead letter', aDeath(), 'dead'],
   ['a wait is no evidence', aWait(), undefined],
+  ['a wait for a token is evidence that nothing can be sent', aWait({ reason: 'token' }), 'blocked'],
+  ['a wait for the proxy is evidence that nothing can be sent', aWait({ reason: 'proxy' }), 'blocked'],
+  ['a wait for a rate is no evidence', aWait({ reason: 'rate_limited' }), undefined],
   ['a cancellation is no evidence', aCancellation(), undefined],
   ['a test that succeeds is no evidence', anAttempt({ test: true }), undefined],
   ['a test that ends as a dead letter is no evidence', aDeath({ test: true }), undefined],
@@ -37,6 +40,19 @@ it('the evidence contains the time, the time of the next attempt, and the error'
     code: 'timeout',
   });
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
+});
+
+it('the evidence that nothing can be sent contains the cause, if the delivery met it itself', () => {
+  const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
+  const { status: _, ...url } = aUrl({ outcome: 'retry', error });
+  expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
+    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), code: 'token' },
+    error: 'https://a.example: token: it answered 500',
+  });
+  expect(of(aWait({ reason: 'token' }))).toEqual({ kind: 'blocked', destination: 'dst_1', at: ms(1) });
+  expect(of(aWait({ reason: 'secrets_unreadable' }))).toMatchObject({
+    ...{ code: 'secrets_unreadable', error: 'the secrets of the destination cannot be decrypted' },
+  });
 });
 
 const failed = aUrl({ url: 'whk_2', outcome: 'retry', status: 503 });

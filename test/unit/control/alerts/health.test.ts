@@ -16,6 +16,10 @@ const failed = (at: number, until = at): Evidence => ({
   until,
   error: `at ${at}`,
 });
+const blocked = (at: number, error?: string): Evidence => ({
+  ...{ kind: 'blocked', destination: 'dst_1', at },
+  ...(error !== undefined && { error, code: 'token' }),
+});
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
 
@@ -40,6 +44,24 @@ it('the health is quiet if there is nothing to decide', () => {
   expect(isQuiet(after(ok(1), failed(2), ok(3)))).toBe(true);
   expect(isQuiet(after(failed(2)))).toBe(false);
   expect(isQuiet(after(dead(2)))).toBe(false);
+});
+
+it.each<[string, Evidence[], number | undefined]>([
+  ['no evidence', [failed(10)], undefined],
+  ['a wait for a token', [blocked(10)], 10],
+  ['two waits, read in the other order', [blocked(20), blocked(10)], 20],
+  ['a success after it', [blocked(10), ok(20)], undefined],
+  ['a success that is read before it', [ok(20), blocked(10)], undefined],
+  ['a success before it', [blocked(20), ok(10)], 20],
+  ['a failed attempt after it, which shows no more than it', [blocked(10), failed(20)], 10],
+])('the health knows since when nothing can be sent after %s', (_, evidence, at) => {
+  const health = after(...evidence);
+  expect(health.blockedAt).toBe(at);
+  if (at !== undefined) expect(isQuiet(health)).toBe(false);
+});
+
+it('a wait without its cause keeps the cause that is known', () => {
+  expect(after(blocked(10, 'no token'), blocked(20)).error).toEqual({ at: 10, text: 'no token', code: 'token' });
 });
 
 it('the health counts dead letters since the first one', () => {

@@ -1,3 +1,5 @@
+import { evidenceOf } from '../../../../services/control/alerts/health';
+import { addToHealth } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
 import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';
@@ -271,6 +273,25 @@ describe('GET /deliveries/{id}', () => {
       await record(anAttempt({ delivery: 'dlv_3', destination: id, at: at(22), urls: [url] }));
       expect(await circuits()).toEqual([]);
     });
+  });
+
+  it('a destination is failing as soon as its token endpoint lets nothing go, and healthy with the next success', async () => {
+    const body = { name: 'Guarded', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
+    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
+    control.clock.now = new Date(at(3_600));
+    const happens = async (event: DeliveryEvent) => {
+      await record(event);
+      await addToHealth(database, evidenceOf(Buffer.from(JSON.stringify(event))));
+    };
+    const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
+    const { status: _, ...url } = aUrl({ outcome: 'retry', error });
+    await happens(aWait({ destination: id, reason: 'token', at: at(3_590), urls: [url] }));
+    const lastError = { code: 'token', status: null, message: 'https://a.example: token: it answered 500' };
+    const failing = { state: 'failing', waiting: 1, lastError };
+    expect(await get(`/destinations/${id}/health`)).toMatchObject(failing);
+    expect((await get('/overview')).data).toMatchObject([{ state: 'failing', held: 1, lastError }]);
+    await happens(anAttempt({ destination: id, hop: 1, at: at(3_595) }));
+    expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
   it('the reason of a wait is not a pause that has ended', async () => {

@@ -31,6 +31,11 @@ const observed = (over: Partial<Observed> = {}): Observed => ({
 const failing = (since: number): Health => ({ ...unknownHealth(), failing: { notice: 'ntc_1', since } });
 const failures = (at: number): Health => ({ ...unknownHealth(), failures: [{ at, count: 3 }] });
 
+const blocked = (at: number, successAt: number | null = null): Health => ({
+  ...unknownHealth(),
+  ...{ blockedAt: at, successAt, error: { at, text: 'https://a.example: token: it answered 500', code: 'token' } },
+});
+
 const good = counts(1, { attempts: 200, delivered: 200 });
 const poor = counts(1, { attempts: 100, delivered: 95, failed: 5 });
 const bad = counts(1, { attempts: 10, delivered: 2, failed: 8 });
@@ -130,6 +135,25 @@ it.each<[string, string, string, Partial<Observed>]>([
     'since the first failure without a success after it',
     iso(NOW - 2 * HOUR_MS),
     { steps: bad, recent: bad, known: failures(NOW - 2 * HOUR_MS) },
+  ],
+  [
+    'failing',
+    'since the oldest delivery that waits, if nothing can be sent',
+    iso(NOW - 5_000),
+    { known: blocked(NOW - 1_000), open: { count: 3, oldestAt: NOW - 5_000 } },
+  ],
+  [
+    ...(['failing', 'since the last success, if nothing can be sent after it', iso(NOW - 4_000)] as const),
+    {
+      ...{ steps: good, recent: good, known: blocked(NOW - 1_000, NOW - 4_000) },
+      open: { count: 3, oldestAt: NOW - 5_000 },
+    },
+  ],
+  [
+    'healthy',
+    'if nothing could be sent, and nothing waits any more',
+    iso(NOW - HOUR_MS),
+    { steps: good, recent: good, known: blocked(NOW - 1_000) },
   ],
 ])('a destination is %s %s', (state, _, stateSince, over) => {
   expect(healthOf(observed(over))).toMatchObject({ state, stateSince });
