@@ -97,7 +97,8 @@ const request = z.strictObject({
   url: z.string().meta({ description: 'The whole URL for administrators, the origin for others' }),
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({
-    description: 'Values of static, auth and signature headers, and of those of the moment, are ***',
+    description:
+      'Values of static, auth and signature headers are ***. `webhook-timestamp`, `traceparent` and `waypost-deliveries` are not stored, and absent',
   }),
   changed: z.literal(true).optional().meta({
     description: 'The value of a static, auth or signature header differs from that of today',

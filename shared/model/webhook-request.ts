@@ -8,15 +8,15 @@ import { DELIVERIES_HEADER } from './batch';
 
 /** The headers with the same value on every POST. `addOwnHeaders` adds each of them by name. */
 export const FIXED_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waypost/1.0' } as const;
-/** `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an Ed25519 key. */
-export const SIGNATURE_HEADERS: readonly string[] = ['x-signature', 'webhook-signature'];
 /** The names of all headers that Waypost sets, in lower case. `signHeaders` and `addOwnHeaders` set them. */
 export const OWN_HEADERS: readonly string[] = [
   ...Object.keys(FIXED_HEADERS),
   'webhook-id',
   'webhook-timestamp',
   'traceparent',
-  ...SIGNATURE_HEADERS,
+  // `x-signature` needs a secret, and may be switched off. `webhook-signature` needs a secret or an Ed25519 key.
+  'x-signature',
+  'webhook-signature',
   DELIVERIES_HEADER,
 ];
 

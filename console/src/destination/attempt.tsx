@@ -71,6 +71,8 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
   );
 }
 
+const NOT_STORED = 'webhook-timestamp, traceparent';
+
 function RequestView({ request, body }: { request: NonNullable<Try['request']>; body: unknown }) {
   const { method, url, headers, rebuilt, changedHeaders = [] } = request;
   return (
@@ -83,6 +85,9 @@ function RequestView({ request, body }: { request: NonNullable<Try['request']>; 
       )}
       {changedHeaders.length > 0 && <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>}
       <Code label={words.requestHeadersCode} text={headerLines(headers)} />
+      <Text size="sm" className="quiet">
+        {words.notStored(NOT_STORED)}
+      </Text>
       {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />}
     </details>
   );

@@ -1,9 +1,8 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
-import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
 import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
-import { FIXED_HEADERS, isOwnHeader, OWN_HEADERS, SIGNATURE_HEADERS } from '../../../shared/model/webhook-request';
+import { FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
 
 /**
  * Shows which URL an attempt called, and the request as it was sent, by the version of the destination that the attempt
@@ -66,20 +65,14 @@ function webhookOf(destination: Destination | undefined, { url }: UrlAttempt): E
   return destination?.webhooks.find(({ id }) => id === url);
 }
 
-/** Masks secrets and values of the moment. */
+/** Masks secrets. It leaves out Waypost's headers whose values are stored nowhere, since they differ with each request. */
 function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination | undefined) {
   const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
-  const absent = [...(url.batch ? [] : [DELIVERIES_HEADER]), ...SIGNATURE_HEADERS];
   return {
-    ...masked(OWN_HEADERS.filter((name) => !absent.includes(name))),
     ...FIXED_HEADERS,
     'webhook-id': url.batch?.id ?? context.deliveryId,
-    ...masked(secret),
+    ...Object.fromEntries(secret.map((name) => [name, MASKED])),
   };
-}
-
-function masked(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, MASKED]));
 }
 
 /** Returns the names of the headers whose secret values differ from the current ones. */
