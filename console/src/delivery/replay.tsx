@@ -52,7 +52,7 @@ interface ChoiceProps {
 }
 
 /** Offers a choice if the destination has several URLs. */
-function UrlChoice({ destination, chosen, onChoose }: ChoiceProps) {
+export function UrlChoice({ destination, chosen, onChoose }: ChoiceProps) {
   const read = useRead('GET /destinations/{id}', { id: destination });
   const webhooks = read.data?.data.webhooks ?? [];
   if (webhooks.length < 2) return null;

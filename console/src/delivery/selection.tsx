@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Deliveries } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { call } from '../lib/api';
@@ -10,6 +10,7 @@ import { useMay } from '../lib/session';
 import { useToast } from '../ui/toast';
 import { Confirmed } from '../ui/ui';
 import { inBulk } from './bulk';
+import { UrlChoice } from './replay';
 import { text } from '../texts';
 
 const words = text.delivery.selection;
@@ -26,17 +27,7 @@ export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; o
   return (
     <Group className="card selection" role="region" aria-label={words.selectedDeliveries}>
       <Text fw={600}>{words.selected(count(selected.length))}</Text>
-      {mayReplay && (
-        <BulkButton
-          label={(many) => words.replay(many)}
-          rows={ended}
-          past={words.replayed}
-          act={(id) => call('POST /deliveries/{id}/replay', { id, body: {} })}
-          onDone={onDone}
-        >
-          {words.replayHint}
-        </BulkButton>
-      )}
+      {mayReplay && <ReplayButton rows={ended} onDone={onDone} />}
       {mayRetry && (
         <>
           <BulkButton
@@ -65,6 +56,36 @@ export function SelectionBar({ selected, onDone }: { selected: readonly Row[]; o
   );
 }
 
+/** Offers a choice of URLs if all rows are of one destination. */
+function ReplayButton({ rows, onDone }: { rows: readonly Row[]; onDone: () => void }) {
+  const [choice, setChoice] = useState<{ destination: string; webhooks: string[] | null }>();
+  const destinations = [...new Set(rows.map(({ destination }) => destination))];
+  const only = destinations.length === 1 ? destinations[0] : undefined;
+  // The selection may have changed to another destination since.
+  const chosen = choice !== undefined && choice.destination === only ? choice.webhooks : null;
+  return (
+    <BulkButton
+      label={(many) => words.replay(many)}
+      rows={rows}
+      past={words.replayed}
+      act={(id) => call('POST /deliveries/{id}/replay', { id, body: chosen === null ? {} : { webhooks: chosen } })}
+      onDone={onDone}
+      incomplete={chosen?.length === 0}
+      choice={
+        only !== undefined && (
+          <UrlChoice
+            destination={only}
+            chosen={chosen}
+            onChoose={(webhooks) => setChoice({ destination: only, webhooks })}
+          />
+        )
+      }
+    >
+      {words.replayHint}
+    </BulkButton>
+  );
+}
+
 interface BulkProps {
   /** Names the action. @param many the number, alone or with "deliveries" */
   label: (many: string) => string;
@@ -74,11 +95,15 @@ interface BulkProps {
   act: (id: string) => Promise<unknown>;
   onDone: () => void;
   children: string;
+  /** below the hint */
+  choice?: ReactNode;
+  incomplete?: boolean;
   danger?: boolean;
   dismiss?: string;
 }
 
-function BulkButton({ label, past, rows, act, onDone, children, danger = false, dismiss = words.dismiss }: BulkProps) {
+function BulkButton({ label, past, rows, act, onDone, children, choice, ...options }: BulkProps) {
+  const { danger = false, incomplete = false, dismiss = words.dismiss } = options;
   const [busy, setBusy] = useState(false);
   const toast = useToast();
   const queries = useQueryClient();
@@ -102,10 +127,12 @@ function BulkButton({ label, past, rows, act, onDone, children, danger = false, 
       question={words.question(label(many))}
       busy={busy}
       danger={danger}
+      incomplete={incomplete}
       dismiss={dismiss}
       onConfirm={() => void run()}
     >
       <Text>{children}</Text>
+      {choice}
     </Confirmed>
   );
 }

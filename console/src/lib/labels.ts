@@ -3,6 +3,7 @@ import { ALERTS_ID, type Role } from '../../../shared/model/config';
 import { type Reason } from '../../../shared/model/reasons';
 import { text } from '../texts';
 import { count } from '../texts/counts';
+import { LOCALE } from '../texts/locale';
 
 /** Labels for the codes of the API. Pure. */
 
@@ -59,7 +60,7 @@ export function relative(iso: string, nowMs: number): string {
 /** Formats a time in the time zone of the browser: "23:12:04", with the day unless it is today. */
 export function absolute(iso: string, nowMs: number): string {
   const date = new Date(iso);
-  const time = date.toLocaleTimeString('en', {
+  const time = date.toLocaleTimeString(LOCALE, {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
@@ -67,7 +68,7 @@ export function absolute(iso: string, nowMs: number): string {
   });
   if (date.toDateString() === new Date(nowMs).toDateString()) return time;
   const year = date.getFullYear() === new Date(nowMs).getFullYear() ? {} : ({ year: 'numeric' } as const);
-  return `${date.toLocaleDateString('en', { day: 'numeric', month: 'short', ...year })}, ${time}`;
+  return `${date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short', ...year })}, ${time}`;
 }
 
 /** Formats a span in ms: "12 s", "3 min". */

@@ -1,4 +1,5 @@
 import { type DeliveryStatus } from '../../../shared/model/reasons';
+import { LOCALE } from '../texts/locale';
 
 /** Prepares counts over time for a chart. Pure. */
 
@@ -64,9 +65,9 @@ const LONG_STEP_SECONDS = 3_600;
 /** Returns the label of a step. */
 export function stepLabel(at: string, stepSeconds: number): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
+  const day = date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short' });
   if (stepSeconds >= DAY_SECONDS) return day;
-  const time = date.toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const time = date.toLocaleTimeString(LOCALE, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   return stepSeconds > LONG_STEP_SECONDS ? `${day}, ${time}` : time;
 }
 

@@ -1,8 +1,10 @@
+import { LOCALE } from './locale';
+
 /** Numbers in texts. */
 
 /** Formats a number: 1,234. */
 export function count(n: number): string {
-  return n.toLocaleString('en');
+  return n.toLocaleString(LOCALE);
 }
 
 /** Formats a count: 1 notice, 2 notices. */
