@@ -4,10 +4,11 @@ import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
 import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchIdleFetches } from './consumer-fetches';
+import { patchHalfConnections } from './half-connected';
 import { patchReplicaChoice } from './nearest-replica';
 
 /**
- * Changes kafkajs in five places. The version of kafkajs is pinned, and tests compare both codecs.
+ * Changes kafkajs in six places. The version of kafkajs is pinned, and tests compare both codecs.
  *
  * The codec of fetches creates an object, three BigInts and a buffer for each header. The hook sits in kafkajs's lookup of
  * requests, and changes nothing else (docs/design/decisions/0009-record-codec.md). `request-sender.ts` makes the produce
@@ -23,6 +24,8 @@ import { patchReplicaChoice } from './nearest-replica';
  *
  * The queue has a Map of requests in flight, which keeps past requests with their records and answers until a full
  * garbage collection (compacting-map.ts).
+ *
+ * A broker whose first answer is late does not count as connected (half-connected.ts).
  *
  * A consumer that reads from the nearest replica returns to the leader where it must (nearest-replica.ts).
  *
@@ -133,6 +136,7 @@ export function patchKafkajs(): void {
   marked[PATCHED] = true;
   replaceFetches();
   patchRequestQueues();
+  patchHalfConnections();
   patchReplicaChoice();
   patchIdleFetches();
 }
