@@ -21,6 +21,8 @@ export interface Channel {
   /** hashes of the endpoints of the other channels, which the delivery must not go to */
   closed: string[];
   body: (notice: Notice) => object;
+  /** it holds an incident open until it hears of the end */
+  holdsOpen: boolean;
 }
 
 /** Returns the channels in the order of the settings, so that the first one stays the first. */
@@ -36,6 +38,7 @@ export function channelsOf(to: Destination, encryptor: Encryptor): Channel[] {
     endpoints: endpoints.filter((endpoint) => endpoint.name === name).length,
     closed: endpoints.filter((endpoint) => endpoint.name !== name).map(({ url }) => urlHash(url)),
     body: isMailbox(name) ? mailBody : BODIES[name as AlertFormat],
+    holdsOpen: name === ('pagerduty' satisfies AlertFormat),
   }));
 }
 
@@ -60,7 +63,8 @@ const TITLES: Record<Notice['kind'], Title> = {
   profile_full: () => 'Profiles of users are full',
 };
 
-const OVER: Record<LastingKind, Title> = {
+const OVER: Record<LastingKind | 'failing', Title> = {
+  failing: (name) => `${name} was switched off or deleted`,
   certificate_expiring: (name) => `The certificate of ${name} was replaced`,
   filter_costly: (name) => `The filter of ${name} takes little work again`,
   profile_full: () => 'No profile is full any more',
@@ -68,7 +72,7 @@ const OVER: Record<LastingKind, Title> = {
 
 function titleOf(notice: Notice): string {
   const { kind, name, destination } = notice;
-  const title = isOver(notice) ? OVER[kind as LastingKind] : TITLES[kind];
+  const title = isOver(notice) ? OVER[kind as keyof typeof OVER] : TITLES[kind];
   return title(name || destination);
 }
 
@@ -94,8 +98,8 @@ function cardOf(notice: Notice): Card {
 const OF_DESTINATION: readonly Notice['kind'][] = ['failing', 'recovered', 'switched_off'];
 
 /**
- * A recovery resolves the incident that the failure triggered: both have the destination as their key. The end of a trouble
- * that lasted has the same notice.
+ * A recovery resolves the incident that the failure triggered: both have the destination as their key. So does the end of
+ * the destination. The end of a trouble that lasted has the same notice.
  */
 function incidentBody(notice: Notice): object {
   const { id, kind, destination, at } = notice;

@@ -33,12 +33,19 @@ export interface Context {
   stillPartly?: number | undefined;
 }
 
+export interface EndedNotice {
+  id: string;
+  at: number;
+  /** somebody switched the destination off or deleted it, so no recovery follows */
+  closes?: true;
+}
+
 export interface Decision {
   health: Health;
   /** new notices */
   notices: Notice[];
   /** notices that have ended */
-  ended: { id: string; at: number }[];
+  ended: EndedNotice[];
   switchOff: boolean;
 }
 
@@ -83,7 +90,10 @@ function whileOff(decision: Decision, context: Context): void {
     const { since, failures } = switchingOff;
     decision.notices.push(notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }));
   }
-  if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs });
+  // What Waypost switched off needs somebody to look at it.
+  const isWaypost = switchingOff !== null && context.destination !== undefined;
+  const closes = isWaypost ? {} : ({ closes: true } as const);
+  if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs, ...closes });
   // Failures count from the beginning once somebody switches it on again.
   Object.assign(health, { failures: [], awaitedUntil: 0, blockedAt: undefined, failing: null, switchingOff: null });
   if (!context.destination) Object.assign(health, { dead: null, partly: null });

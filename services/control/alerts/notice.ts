@@ -31,6 +31,8 @@ export interface Notice {
   expiresAt: number | null;
   /** the last failure, or what the trouble is, as text */
   error: string | null;
+  /** its destination was switched off or deleted by somebody */
+  closed?: true;
   alert: (typeof ALERT_STATES)[number];
   acknowledged: { at: number; by: Pick<Actor, 'id' | 'name'> } | null;
 }
@@ -64,11 +66,11 @@ export function isLasting({ kind }: Pick<Notice, 'kind'>): boolean {
 }
 
 /** Returns whether the alert to send tells that the trouble is over. */
-export function isOver(notice: Pick<Notice, 'kind' | 'endedAt'>): boolean {
-  return isLasting(notice) && notice.endedAt !== null;
+export function isOver(notice: Pick<Notice, 'kind' | 'endedAt' | 'closed'>): boolean {
+  return (isLasting(notice) || notice.closed === true) && notice.endedAt !== null;
 }
 
-export function noticeView({ at, since, endedAt, expiresAt, destination, acknowledged, ...notice }: Notice) {
+export function noticeView({ at, since, endedAt, expiresAt, destination, acknowledged, closed: _, ...notice }: Notice) {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
     ...notice,

@@ -217,12 +217,11 @@ export class Alerts {
       const channels = channelsOf(to, encryptor);
       await producer.send(
         due.flatMap((notice) =>
-          channels.map(({ name, closed, body }, i) =>
-            alertRecord(notice, to, {
-              ...{ nowMs, windowMs, closed, body: body(notice), traceparent: newTraceparent() },
-              channel: i === 0 ? undefined : name,
-            }),
-          ),
+          channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
+            if (notice.closed && !holdsOpen) return [];
+            const made = { nowMs, windowMs, closed, body: body(notice), traceparent: newTraceparent() };
+            return [alertRecord(notice, to, { ...made, channel: i === 0 ? undefined : name })];
+          }),
         ),
       );
     }

@@ -1,5 +1,6 @@
 import { type Total } from '../../../shared/api/fields';
 import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
@@ -114,9 +115,16 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
-export async function endNotices({ query }: Queries, ended: readonly { id: string; at: number }[]): Promise<void> {
-  for (const { id, at } of ended) {
-    await query('update waypost.notices set ended_at = $2 where id = $1 and ended_at is null', [id, at]);
+/** Ends notices. One that closes without a recovery gets another alert, if its first was sent, for what holds it open. */
+export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
+  for (const { id, at, closes = false } of ended) {
+    await query(
+      `update waypost.notices set ended_at = $2,
+         alert = case when not $3::boolean then alert when alert = 'sent' then 'due' else 'none' end,
+         said = case when $3::boolean then jsonb_set(said::jsonb, '{closed}', 'true')::text else said end
+       where id = $1 and ended_at is null`,
+      [id, at, closes],
+    );
   }
 }
 

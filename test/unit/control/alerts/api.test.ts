@@ -217,6 +217,28 @@ describe('/alerts', () => {
 describe('a failing destination', () => {
   beforeEach(() => set({ webhooks: [{ url: URL }], failingFor: '1m', deadLettersEvery: '1h' }));
 
+  it.each<[string, (id: string) => PromiseLike<unknown>]>([
+    [
+      'switches a failing destination off',
+      (id) => control.call('patch', `/destinations/${id}`).send({ enabled: false }),
+    ],
+    ['deletes a failing destination', (id) => control.call('delete', `/destinations/${id}`)],
+  ])('somebody who %s resolves its incident at PagerDuty, and no other alert is sent', async (_, end) => {
+    const auth = { type: 'pagerduty', routingKey: 'planted-key' };
+    const pager = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty', auth };
+    await set({ webhooks: [{ url: URL }, pager] });
+    const id = await makeDestination();
+    record(fails(id, 0), fails(id, 61));
+    await look(61);
+    expect(sent()).toHaveLength(2);
+    await end(id);
+    await look(70);
+    await look(71);
+    const later = sent().slice(2);
+    expect(later.map(({ body }) => [body.event_action, body.dedup_key])).toEqual([['resolve', `waypost/${id}`]]);
+    expect((await get('/notices')).data).toMatchObject([{ kind: 'failing', endedAt: at(70), alert: 'sent' }]);
+  });
+
   it('a failing destination raises one alert, and one for its recovery, with repeated events and several processes', async () => {
     const id = await makeDestination();
     const events = [fails(id, 0), fails(id, 30)];

@@ -77,6 +77,12 @@ test('PagerDuty resolves with a recovery the incident that the failure triggered
   expect(recovered.dedup_key).toBe(failing.dedup_key);
 });
 
+test('PagerDuty resolves the incident of a failing destination that somebody switched off or deleted', () => {
+  const closed = bodyOf('pagerduty', { endedAt: NOW, closed: true });
+  expect([closed.event_action, closed.dedup_key]).toEqual(['resolve', bodyOf('pagerduty').dedup_key]);
+  expect(closed.payload).toMatchObject({ severity: 'info', summary: 'Shop <!channel> was switched off or deleted' });
+});
+
 test.each(['certificate_expiring', 'filter_costly', 'profile_full'] as const)(
   'PagerDuty triggers a warning of the kind %s, and resolves it with the same notice',
   (kind) => {
