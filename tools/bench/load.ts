@@ -36,17 +36,22 @@ export async function createCustomers(
 
 /** A client of ingest: posts batches or single calls of the customers in rotation. */
 export class Calls {
-  readonly #connections: IngestConnections;
+  readonly #ingests: readonly IngestConnections[];
   #next = 0;
+  #posted = 0;
 
-  /** @param run part of each messageId: two runs on one system must not share it */
+  /**
+   * @param ingestUrls of one process, or of several that get a request in rotation
+   * @param connections to each process
+   * @param run part of each messageId: two runs on one system must not share it
+   */
   constructor(
-    ingestUrl: string,
+    ingestUrls: string | readonly string[],
     connections: number,
     private readonly customers: readonly Customer[],
     private readonly run: string,
   ) {
-    this.#connections = new IngestConnections(ingestUrl, { connections, pipelining: 1 });
+    this.#ingests = [ingestUrls].flat().map((url) => new IngestConnections(url, { connections, pipelining: 1 }));
   }
 
   /**
@@ -70,8 +75,8 @@ export class Calls {
     return { customer, messageId: this.#messageId(i) };
   }
 
-  close(): Promise<void> {
-    return this.#connections.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#ingests.map((ingest) => ingest.close()));
   }
 
   #messageId(i: number): string {
@@ -89,7 +94,9 @@ export class Calls {
   }
 
   async #post(path: string, body: object, { authorization }: Customer): Promise<void> {
-    const { status, stored, text } = await this.#connections.post(path, JSON.stringify(body), { authorization });
+    const ingest = this.#ingests[this.#posted++ % this.#ingests.length];
+    if (!ingest) throw new Error('there is no ingest');
+    const { status, stored, text } = await ingest.post(path, JSON.stringify(body), { authorization });
     if (!stored) throw new Error(`ingest answered POST ${path} with ${String(status)}: ${text.slice(0, 300)}`);
   }
 }

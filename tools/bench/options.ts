@@ -19,6 +19,7 @@ export const PARTS = [
   'singles',
   'batched',
   'sustained',
+  'processes',
   'rolling',
   'isolation',
   'proxies',
@@ -34,7 +35,7 @@ export type Part = (typeof PARTS)[number];
 /** These take long for each figure: once a run, unless --long is set. */
 const ONCE: readonly Part[] = [
   ...(['http2', 'telemetry', 'filters', 'load', 'batched'] as const),
-  ...(['sustained', 'rolling', 'proxies', 'outage', 'waiting', 'audiences', 'soak'] as const),
+  ...(['sustained', 'processes', 'rolling', 'proxies', 'outage', 'waiting', 'audiences', 'soak'] as const),
 ];
 
 /** This takes an hour: it runs only if it is named. */

@@ -14,6 +14,7 @@ import { latencyMs, measureLatency } from './cases/latency';
 import { measureLoadCurve } from './cases/load-curve';
 import { measureOutage } from './cases/outage';
 import { measurePipeline, type Target } from './cases/pipeline';
+import { measureProcesses } from './cases/processes';
 import { measureProxies } from './cases/proxies';
 import { measureRolling } from './cases/rolling';
 import { measureSoak } from './cases/soak';
@@ -59,6 +60,9 @@ export async function runRound(
   if (only.has('delivery') && TOGETHER.some((part) => only.has(part))) await runBare();
   const together = await attempts.run(TOGETHER, 'all services', (p) => runSystem(bench, { attempts, sizes }, p));
   const batched = await attempts.run('batched', 'batches of events', (p) => measureBatched(bench, sizes.batched, p));
+  const processes = await attempts.run('processes', 'several processes', (p) =>
+    measureProcesses(bench, sizes.processes, p),
+  );
   const rolling = await attempts.run('rolling', 'rolling upgrade', (p) => measureRolling(bench, sizes.rolling, p));
   const isolation = await attempts.run('isolation', 'isolation', (p) => measureIsolation(bench, sizes.isolation, p));
   const proxies = await attempts.run('proxies', 'bad proxies', (p) => measureProxies(bench, sizes.proxies, p));
@@ -68,7 +72,7 @@ export async function runRound(
   const audiences = await attempts.run('audiences', 'audiences', (p) => measureAudiences(bench, sizes.audiences, p));
   const hostile = await attempts.run('hostile', 'hostile requests', (p) => measureHostile(bench, sizes.hostile, p));
   const soak = await attempts.run('soak', 'soak', (p) => measureSoak(bench, sizes.soak, p));
-  const alone = { delivery, https, http2, telemetry, filters, load, batched, rolling, isolation, proxies };
+  const alone = { delivery, https, http2, telemetry, filters, load, batched, processes, rolling, isolation, proxies };
   const troubled = { backlog, outage, waiting, audiences, hostile, soak };
   return { bare, ...alone, ...troubled, ...together, failures: attempts.failures };
 }

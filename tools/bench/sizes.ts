@@ -10,6 +10,7 @@ import { type LatencySize } from './cases/latency';
 import { type LoadCurveSize } from './cases/load-curve';
 import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
+import { type ProcessesSize } from './cases/processes';
 import { type ProxiesSize } from './cases/proxies';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
@@ -33,6 +34,7 @@ export interface Sizes {
   load: LoadCurveSize;
   latency: LatencySize;
   sustained: SustainedSize;
+  processes: ProcessesSize;
   rolling: RollingSize;
   isolation: IsolationSize;
   proxies: ProxiesSize;
@@ -65,6 +67,11 @@ export const WHOLE: Sizes = {
   load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500] },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
+  processes: {
+    counts: [1, 2, 4],
+    batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
+    singles: { warmUp: 15_000, count: 30_000, ...SINGLES },
+  },
   rolling: { perSecond: 1_500, warmUpSeconds: 30, seconds: 10 },
   isolation: {
     endpoints: 100,
@@ -107,6 +114,11 @@ export const QUICK: Sizes = {
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   latency: { perSecond: 50, warmUp: 50, count: 300 },
   sustained: { warmUp: 5_000, seconds: 10, ...BATCHES },
+  processes: {
+    counts: [1, 2, 4],
+    batches: { warmUp: 10_000, count: 20_000, ...BATCHES },
+    singles: { warmUp: 4_000, count: 8_000, ...SINGLES },
+  },
   rolling: { perSecond: 300, warmUpSeconds: 5, seconds: 5 },
   isolation: {
     ...WHOLE.isolation,

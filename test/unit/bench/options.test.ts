@@ -37,6 +37,7 @@ describe('the command line', () => {
       'load',
       'batched',
       'sustained',
+      'processes',
       'rolling',
       'proxies',
       'outage',

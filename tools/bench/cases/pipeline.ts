@@ -16,7 +16,8 @@ const POLL_MS = 10;
 /** A running system, and the calls to send to it. */
 export interface Target {
   prefix: string;
-  ingestUrl: string;
+  /** of one process, or of several */
+  ingestUrl: string | readonly string[];
   customers: readonly Customer[];
   pids: Record<string, number>;
 }

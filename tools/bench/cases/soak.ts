@@ -4,7 +4,7 @@ import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuReading, readCpu, residents } from '../../harness/usage';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { type SoakFigure, type SoakSample } from '../report/figures';
+import { type SoakFigure, type SoakSample } from '../report/soak-figure';
 import { type Bench, withSystem } from '../setup';
 
 /**

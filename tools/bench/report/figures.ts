@@ -2,6 +2,7 @@ import { type Mood } from '../../../test/support/egress-proxies';
 import { type CpuUse, type Memory, type Usage } from '../../harness/usage';
 import { type PreviewFigure } from '../cases/previews';
 import { type DrainFigure } from '../drain';
+import { type SoakFigure } from './soak-figure';
 
 /** The raw figures of a benchmark: input of the report, and content of `--json`. */
 
@@ -185,6 +186,17 @@ export interface SustainedFigure {
   repeats: number;
 }
 
+/** All services under closed loops, with several processes of each service on the path. */
+export interface ProcessesFigure {
+  cases: {
+    /** of each service on the path */
+    processes: number;
+    /** CPU by service: its processes together */
+    batches: PipelineFigure;
+    singles: PipelineFigure;
+  }[];
+}
+
 /** Processes are replaced one after the other under a constant load. */
 export interface RollingFigure {
   perSecond: number;
@@ -302,29 +314,6 @@ export interface WaitingFigure {
   phases: WaitingPhase[];
 }
 
-/** Memory and CPU of every process, minute by minute, while all services run with one failing endpoint among others. */
-export interface SoakFigure {
-  minutes: number;
-  perSecond: number;
-  /** every minute, from the first call on */
-  samples: SoakSample[];
-  /** written by the services, and by the broker: bytes */
-  logged: { services: number; broker: number };
-  /** requests that got a 503 */
-  failed: number;
-  sent: number;
-  /** accepted and not delivered a minute after the last call: some wait in tiers */
-  undelivered: number;
-}
-
-export interface SoakSample {
-  minute: number;
-  /** by process: MB */
-  rssMb: Record<string, number>;
-  /** by process: cores, in the minute before */
-  cores: Record<string, number>;
-}
-
 /** One pass over all selected parts. */
 export interface Round {
   /** before each of the others that has a ratio */
@@ -339,6 +328,7 @@ export interface Round {
   load?: LoadCurveFigure | undefined;
   latency?: LatencyFigure | undefined;
   sustained?: SustainedFigure | undefined;
+  processes?: ProcessesFigure | undefined;
   rolling?: RollingFigure | undefined;
   /** of the services of the last four together */
   warnings?: Record<string, number> | undefined;

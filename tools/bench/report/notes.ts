@@ -73,6 +73,12 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method: 'as batches, second by second',
     size: ({ sustained: s }) => `batches of ${String(s.callsPerRequest)} for ${String(s.seconds)} s`,
   },
+  processes: {
+    method:
+      'as batches and singles, with one, two and four processes of ingest, router and delivery; a request goes to each ingest in turn; the CPU of a service is that of its processes together',
+    size: ({ processes: p }) =>
+      `${p.counts.join(', ')} processes; batches ${after(p.batches)}, single calls ${after(p.singles)}`,
+  },
   rolling: {
     method:
       'open loop of single calls to one endpoint; ingest, router and delivery are replaced one after the other: a second process starts, then the first one stops; calls by the step in which they were sent',

@@ -5,6 +5,7 @@ import { type Row, verdict } from './columns';
 import { type Results, type Round, type WaitingPhase } from './figures';
 import { describeRun, faultsOf, methodOf } from './notes';
 import { plotsOf } from './plots';
+import { processesTable } from './processes-table';
 import { rowsOf } from './rows';
 import { soakTable } from './soak-rows';
 import { markdownTable, table } from './table';
@@ -66,7 +67,7 @@ export function pageOf(results: Results, images: readonly string[]): string {
 
 /** Returns the table of all figures, and those of the processes while deliveries wait and over a soak if they were measured. */
 function tablesOf({ rounds }: Results): string[][][] {
-  const more = [usageRows(rounds), soakTable(rounds)].filter(({ length }) => length > 0);
+  const more = [processesTable(rounds), usageRows(rounds), soakTable(rounds)].filter(({ length }) => length > 0);
   return [[HEAD, ...rowsOf(rounds).flatMap((row) => cellsOf(row, rounds))], ...more];
 }
 

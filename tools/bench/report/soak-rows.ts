@@ -1,7 +1,8 @@
 import { SERVICES } from '../../../deploy/standalone/service-list';
 import { readable, sum } from '../arithmetic';
 import { first, most, type Row, rows } from './columns';
-import { type Round, type SoakFigure } from './figures';
+import { type Round } from './figures';
+import { type SoakFigure } from './soak-figure';
 
 /** The rows of a soak, and the table of its processes. Pure. */
 

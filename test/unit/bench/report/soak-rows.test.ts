@@ -1,4 +1,5 @@
-import { type Round, type SoakFigure } from '../../../../tools/bench/report/figures';
+import { type Round } from '../../../../tools/bench/report/figures';
+import { type SoakFigure } from '../../../../tools/bench/report/soak-figure';
 import { growthOf, soakTable } from '../../../../tools/bench/report/soak-rows';
 import { failsEvery } from '../../../../tools/harness/receiver';
 
