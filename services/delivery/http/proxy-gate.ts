@@ -5,12 +5,12 @@ import { type Refusal } from '../lanes/types';
  * behind it: the gate then holds their deliveries without an attempt, and lets one connection at a time probe it. A
  * proxy that refuses one endpoint holds the deliveries of this endpoint alone. `now` is the clock of the lanes.
  *
- * | the proxy                                             | a connection is refused                                  |
- * | ----------------------------------------------------- | -------------------------------------------------------- |
- * | answers                                               | never                                                    |
- * | failed five times in a row                            | but for one a second, once no other waits for it         |
- * | refused one endpoint five times in a row              | to this endpoint, but for one a second as above          |
- * | has been silent for a second to those that wait for it | if five wait already, so that a hanging one holds no more |
+ * | the proxy                                       | connections are refused                                   |
+ * | ----------------------------------------------- | --------------------------------------------------------- |
+ * | answers                                         | never                                                     |
+ * | failed five times in a row                      | except one a second, once no other waits for it           |
+ * | refused one endpoint five times in a row        | to this endpoint, except one a second once no other waits |
+ * | was silent for a second to all that wait for it | if five wait already, so that a hanging one holds no more |
  */
 
 const FAILURES_TO_CLOSE = 5;
