@@ -176,32 +176,32 @@ export function readEvents(value: Buffer | string | null): StoredEvent[] {
 /** Returns the time of the last success of each destination, ms since 1970. */
 export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
   const last = new Map<string, number>();
-  const cell = cellsOf(columns);
+  const places = placesOf(columns);
   for (const row of rows) {
-    const { destination } = contextOf(contexts, cell(row, 'context'));
-    const atMs = Number(cell(row, 'acceptedAt')) + Number(cell(row, 'ageMs'));
-    if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
+    const { destination } = contextOf(contexts, row[places.context]);
+    const atMs = Number(row[places.acceptedAt]) + Number(row[places.ageMs]);
+    last.set(destination, Math.max(atMs, last.get(destination) ?? -Infinity));
   }
   return last;
 }
 
 function readRows({ columns, contexts, responses, rows, batches }: Rows): AttemptEvent[] {
-  const cell = cellsOf(columns);
+  const places = placesOf(columns);
   const batchAt = columns.indexOf(BATCH);
   return rows.map((row) => {
-    const text = (column: Column) => cell(row, column) as string;
-    const number = (column: Column) => cell(row, column) as number;
-    const context = contextOf(contexts, number('context'));
-    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = context;
+    const text = (column: Column) => row[places[column]] as string;
+    const number = (column: Column) => row[places[column]] as number;
+    const at = contextOf(contexts, number('context'));
+    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = at;
     const acceptedAt = number('acceptedAt');
-    const phases = cell(row, 'phases') as UrlAttempt['phases'] | null;
-    const request: UrlAttempt = {
-      ...{ url, origin, destinationVersion, outcome: 'delivered', durationMs: number('urlDurationMs') },
-      ...responses[number('response')],
-      ...(phases ? { phases } : {}),
-      ...(number('resent') === 1 ? { resent: true } : {}),
-      ...batchOf(batches, row[batchAt]),
-    };
+    const phases = row[places.phases] as UrlAttempt['phases'] | null;
+    const durationMs = number('urlDurationMs');
+    // One field after the other: copies of objects (`...`) take twice as long here, since V8 makes them dictionaries.
+    const request: UrlAttempt = { url, origin, destinationVersion, outcome: 'delivered', durationMs };
+    Object.assign(request, responses[number('response')]);
+    if (phases) request.phases = phases;
+    if (number('resent') === 1) request.resent = true;
+    addBatch(request, batches, row[batchAt]);
     return {
       kind: 'attempt',
       delivery: text('delivery'),
@@ -210,8 +210,8 @@ function readRows({ columns, contexts, responses, rows, batches }: Rows): Attemp
       destination,
       type,
       event,
-      userId: (cell(row, 'userId') ?? undefined) as string | undefined,
-      anonymousId: (cell(row, 'anonymousId') ?? undefined) as string | undefined,
+      userId: (row[places.userId] ?? undefined) as string | undefined,
+      anonymousId: (row[places.anonymousId] ?? undefined) as string | undefined,
       acceptedAt: isoTime(acceptedAt),
       expiresAt: isoTime(acceptedAt + number('windowMs')),
       replay: number('replay'),
@@ -227,11 +227,11 @@ function readRows({ columns, contexts, responses, rows, batches }: Rows): Attemp
   });
 }
 
-/** Returns the batch of a row, if it was sent in one. */
-function batchOf(batches: Rows['batches'], cell: unknown): Pick<UrlAttempt, 'batch'> {
-  const [at, index = 0] = Array.isArray(cell) ? (cell as number[]) : [];
-  const batch = batches?.[at ?? -1];
-  return batch ? { batch: { ...batch, index } } : {};
+/** Adds the batch of a row, if it was sent in one. */
+function addBatch(request: UrlAttempt, batches: Rows['batches'], cell: unknown): void {
+  const [at = -1, index = 0] = Array.isArray(cell) ? (cell as number[]) : [];
+  const batch = batches?.[at];
+  if (batch) request.batch = { ...batch, index };
 }
 
 /** Returns the context of a row. @throws RangeError if the record does not have it */
@@ -241,10 +241,10 @@ function contextOf(contexts: readonly Context[], index: unknown): Context {
   return context;
 }
 
-/** @throws RangeError if the record does not have a column */
-function cellsOf(columns: readonly string[]): (row: readonly unknown[], column: Column) => unknown {
-  const at = new Map(COLUMNS.map((column) => [column, columns.indexOf(column)]));
-  const missing = COLUMNS.find((column) => at.get(column) === -1);
-  if (missing !== undefined) throw new RangeError(`the rows have no column ${missing}`);
-  return (row, column) => row[at.get(column) ?? -1];
+/** Returns the place of each column in the rows. @throws RangeError if the record does not have a column */
+function placesOf(columns: readonly string[]): Readonly<Record<Column, number>> {
+  const places = Object.fromEntries(COLUMNS.map((column) => [column, columns.indexOf(column)]));
+  const missing = COLUMNS.find((column) => places[column] === -1);
+  if (missing) throw new RangeError(`the rows have no column ${missing}`);
+  return places as Record<Column, number>;
 }

@@ -99,6 +99,37 @@ export function isoTime(ms: number): string {
   return cached.text + seconds + fraction;
 }
 
+const MINUTE_CHARACTERS = 'YYYY-MM-DDTHH:MM:'.length;
+const ISO_CHARACTERS = 'YYYY-MM-DDTHH:MM:SS.mmmZ'.length;
+/** The minutes that were read last: an event has three times, of at most two or three minutes. */
+const readMinutes = Array.from({ length: 4 }, () => ({ text: '', ms: NaN }));
+let oldest = 0;
+
+/**
+ * Returns what `Date.parse` returns, for texts of `isoTime` at a fraction of its cost.
+ * @returns ms since 1970; NaN if the text is not a time
+ */
+export function timeOf(text: string): number {
+  if (text.length !== ISO_CHARACTERS || text[19] !== '.' || text[23] !== 'Z') return Date.parse(text);
+  const minute = text.slice(0, MINUTE_CHARACTERS);
+  const known = readMinutes.find((each) => each.text === minute)?.ms ?? readMinute(minute);
+  const seconds = digit(text, 17) * 10 + digit(text, 18);
+  const ms = digit(text, 20) * 100 + digit(text, 21) * 10 + digit(text, 22);
+  return seconds < 60 ? known + seconds * 1_000 + ms : NaN;
+}
+
+function readMinute(text: string): number {
+  const ms = Date.parse(`${text}00.000Z`);
+  readMinutes[oldest++ % readMinutes.length] = { text, ms };
+  return ms;
+}
+
+/** Returns NaN for other characters. */
+function digit(text: string, at: number): number {
+  const value = text.charCodeAt(at) - 0x30;
+  return value >= 0 && value <= 9 ? value : NaN;
+}
+
 /** Units of durations as settings write them: `500ms`, `5s`, `10m`, `4h`. */
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

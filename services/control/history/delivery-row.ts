@@ -1,6 +1,7 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { type DeliveryStatus, isDelivered, isUnderWay, REPLAYED, waitStatus } from '../../../shared/model/reasons';
 import { cutEventName, type MessageType } from '../../../shared/model/message';
+import { timeOf } from '../../../shared/model/time';
 import { isSentAgain, jobAfter, jobOfDelivered } from './sent-by-job';
 import { storedId, storedText } from './stored-id';
 import { addTry, addWithheld, settledStatus, type Try } from './tries';
@@ -60,13 +61,12 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
   const status = statusOf(event, tries);
   const waits = isUnderWay(status);
   const { topic, partition, offset } = event.record;
-  return {
-    ...row,
+  const changed = {
     status,
     reason: reasonOf(event, status),
-    expiresAt: Date.parse(event.expiresAt),
-    nextAt: waits && 'nextAttemptAt' in event && event.nextAttemptAt ? Date.parse(event.nextAttemptAt) : null,
-    settledAt: waits ? null : Date.parse(event.at),
+    expiresAt: timeOf(event.expiresAt),
+    nextAt: waits && 'nextAttemptAt' in event && event.nextAttemptAt ? timeOf(event.nextAttemptAt) : null,
+    settledAt: waits ? null : timeOf(event.at),
     replay: event.replay,
     hop: event.hop,
     made: event.n,
@@ -75,6 +75,8 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     deadError: event.kind === 'dead' && event.error !== undefined ? storedText(event.error) : null,
     job: jobAfter(row, event),
   };
+  // No other code has a new row yet, so it needs no copy.
+  return before ? { ...row, ...changed } : Object.assign(row, changed);
 }
 
 function triesAfter(tries: Try[], event: DeliveryEvent): Try[] {
@@ -86,7 +88,7 @@ function triesAfter(tries: Try[], event: DeliveryEvent): Try[] {
 function firstRow(event: DeliveryEvent): DeliveryRow {
   return {
     id: event.delivery,
-    acceptedAt: Date.parse(event.acceptedAt),
+    acceptedAt: timeOf(event.acceptedAt),
     message: event.message,
     source: event.source,
     destination: event.destination,
@@ -96,7 +98,7 @@ function firstRow(event: DeliveryEvent): DeliveryRow {
     anonymousId: event.anonymousId === undefined ? null : storedId(event.anonymousId),
     status: 'waiting',
     reason: null,
-    expiresAt: Date.parse(event.expiresAt),
+    expiresAt: timeOf(event.expiresAt),
     nextAt: null,
     settledAt: null,
     replay: -1,

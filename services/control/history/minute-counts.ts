@@ -68,14 +68,26 @@ function took({ acceptedAt, settledAt }: DeliveryRow): string {
 
 /** Merges the counts of the same destination, minute and kind. */
 export function sumCounts(counts: readonly MinuteCount[]): MinuteCount[] {
-  const sums = new Map<string, MinuteCount>();
+  const sums: MinuteCount[] = [];
+  const byMinute = new Map<string, Map<number, Map<string, MinuteCount>>>();
   for (const each of counts) {
-    const key = `${each.destination}/${each.minute}/${each.what}`;
-    const sum = sums.get(key);
-    if (sum) sum.count += each.count;
-    else sums.set(key, { ...each });
+    const byWhat = within(within(byMinute, each.destination), each.minute);
+    const known = byWhat.get(each.what);
+    if (known) known.count += each.count;
+    else {
+      const sum = { ...each };
+      byWhat.set(each.what, sum);
+      sums.push(sum);
+    }
   }
-  return [...sums.values()].filter(({ count }) => count !== 0);
+  return sums.filter(({ count }) => count !== 0);
+}
+
+/** Returns the map that a map has for this key; a new one if it has none. */
+function within<Key, InnerKey, Value>(maps: Map<Key, Map<InnerKey, Value>>, key: Key): Map<InnerKey, Value> {
+  let inner = maps.get(key);
+  if (!inner) maps.set(key, (inner = new Map<InnerKey, Value>()));
+  return inner;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { readEvents } from '../../../shared/model/attempt-rows';
+import { timeOf } from '../../../shared/model/time';
 import { type OpenRecord } from '../../../shared/kafka/port';
 
 /** Reads the records of `attempts` for the history. Pure. */
@@ -26,11 +27,13 @@ function isUsable(event: Event, timestampMs: number): boolean {
   if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return false;
   if (event.kind === 'circuit') return isId(event.url);
   const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
-  const texts = [delivery, message, source, type, record.topic].every(isId);
-  const numbers = [replay, hop, n, record.partition, record.offset].every((each) => Number.isInteger(each));
-  if (!texts || !numbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
+  const { topic, partition, offset } = record;
+  const haveTexts = isId(delivery) && isId(message) && isId(source) && isId(type) && isId(topic);
+  const isInteger = (value: unknown) => Number.isInteger(value);
+  const haveNumbers = isInteger(replay) && isInteger(hop) && isInteger(n) && isInteger(partition) && isInteger(offset);
+  if (!haveTexts || !haveNumbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
   // Each day has its table: retention would never drop a table of the year 9999.
-  return Date.parse(acceptedAt) <= timestampMs + MAX_AHEAD_MS;
+  return timeOf(acceptedAt) <= timestampMs + MAX_AHEAD_MS;
 }
 
 /** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
@@ -39,5 +42,5 @@ function isId(value: unknown): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+  return typeof value === 'string' && !Number.isNaN(timeOf(value));
 }

@@ -31,8 +31,10 @@ const MAX_RESPONSES = 30;
 /** Adds the try of an event. Returns the same list if it already contains the try. */
 export function addTry(tries: Try[], event: AttemptEvent): Try[] {
   const { n, replay, at, durationMs, outcome, urls, notCalled } = event;
-  const same = tries.filter((each) => each.n === n && each.replay === replay && !each.withheld);
   const added: Try = { n, replay, at, durationMs, outcome, urls, ...(notCalled && { notCalled }) };
+  // Most deliveries have one attempt.
+  if (tries.length === 0) return [added];
+  const same = tries.filter((each) => each.n === n && each.replay === replay && !each.withheld);
   if (!event.late) return same.some((each) => each.at === at) ? tries : bounded([...tries, added]);
   // Requests that ended after the response of another URL had settled the attempt. A crash may have repeated the
   // attempt: the URLs are added to the last try without them.

@@ -214,6 +214,14 @@ test('the headers of a record are decoded once', async () => {
   expect(record.headers).toBe(record.headers);
 });
 
+test('names of headers are read for each record, though those of the record before have the same length', async () => {
+  const names = ['user', 'uſer', 'used', 'ſ', 'user', 'us'];
+  const messages = names.map((name) => ({ key: null, value: null, headers: { [name]: name, more: 'x' } }));
+  const response = (await decodeFetch(one(written(messages, 5)))) as Response;
+  const read = response.responses[0]!.partitions[0]!.messages as unknown as FetchedRecord[];
+  expect(read.map(({ headers }) => headers)).toEqual(names.map((name) => ({ [name]: name, more: 'x' })));
+});
+
 test('murmur2 and the checksum give the same results as in kafkajs', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
