@@ -31,7 +31,7 @@ const NODE_FLAGS = [
 ];
 
 /**
- * Control reads every call and every attempt, keeps little of them, and nobody waits for its collector. With the flags above
+ * Control reads every call and every attempt, keeps little of them, and no other process waits for its collector. With the flags above
  * it grew to 611 MB in ten minutes of 440 calls a second: 100 MB of dead buffers until the next full collection, and 300 MB
  * that glibc had taken at some time. With these variables a buffer of 64 KB or more, as each read of a socket takes, has
  * pages of its own, which return to the system at once, and other threads have no arenas. The chart and docker-compose.yml

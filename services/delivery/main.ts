@@ -102,7 +102,7 @@ runService(
       onFatal,
     });
     onStop((deadlineMs) => {
-      // Requests in flight may take as long as the longest timeout. None begins from now on, so those that outlast their
+      // Requests in flight may take as long as the longest timeout. No other request begins, so requests that outlast their
       // records end within the same time.
       const drainMs = sender.longestTimeoutMs + DRAINED_MS;
       return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));

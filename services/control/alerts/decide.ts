@@ -90,7 +90,7 @@ function whileOff(decision: Decision, context: Context): void {
     const { since, failures } = switchingOff;
     decision.notices.push(notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }));
   }
-  // What Waypost switched off needs somebody to look at it.
+  // If Waypost itself switched it off, a person must still look at it.
   const isWaypost = switchingOff !== null && context.destination !== undefined;
   const closes = isWaypost ? {} : ({ closes: true } as const);
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs, ...closes });

@@ -115,7 +115,7 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
-/** Ends notices. One that closes without a recovery gets another alert, if its first was sent, for what holds it open. */
+/** Ends notices. If a notice closes without a recovery and its alert was sent, a second alert follows. */
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
   for (const { id, at, closes = false } of ended) {
     await query(

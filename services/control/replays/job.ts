@@ -174,8 +174,8 @@ export function isSearched(recall: RecallProgress | undefined): boolean {
 }
 
 /**
- * Returns the status for users. A cancellation is done once it has everything that waited. It goes on to count the
- * deliveries that were being attempted, which end when they come back to a tier.
+ * Returns the status for users. A cancellation is done once it has everything that waited. After that it counts the
+ * deliveries whose attempt fails later, which are cancelled in their tier.
  */
 export function shownStatus(job: Pick<Job, 'status' | 'action' | 'recall' | 'matched' | 'sent'>): JobStatus {
   const { status, action, recall, matched, sent } = job;

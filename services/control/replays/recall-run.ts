@@ -21,7 +21,7 @@ import { countWaiting } from './store';
 
 /** A person watches, and each look is one small read. */
 const LOOK_EVERY_MS = 300;
-/** A cancellation that is done for users only counts what was being attempted. */
+/** Interval after users see the cancellation as done, while later cancellations are counted. */
 const COUNT_EVERY_MS = 2_000;
 /** Retry notes the last deliveries of a cancellation within this time after `STANDS_MS`. */
 const NOTED_WITHIN_MS = 10_000;
@@ -128,8 +128,8 @@ export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
 }
 
 /**
- * Returns how a job ends, if it does. A cancellation goes on while deliveries that were being attempted may come back to a
- * tier. Pure.
+ * Returns how a job ends, if it does. A cancellation runs on while attempts may fail and enter a tier.
+ * Pure.
  */
 function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> {
   const { requestedAt = job.createdAt, notedAt = requestedAt } = progress;

@@ -13,7 +13,7 @@ import { HTTP2_ENDPOINT_MAIN } from './http2-endpoint';
 
 /**
  * HTTP/1.1 and HTTP/2 to one TLS endpoint, by undici with the options of delivery: kept connections, each with one request
- * at a time; TLS sessions that continue; no timers of undici. Each case has a process of its own.
+ * at a time; TLS sessions that continue; no timers of undici. Each case runs in a separate process.
  */
 
 export interface Http2Size {

@@ -46,7 +46,7 @@ function measureCase(
       const customers = await createCustomers(running.system, urls);
       const target: Target = { ...running.system, ingestUrl, customers, pids };
       const measure = async (size: LoopSize) => {
-        // Each process has connections of its own.
+        // Each process has separate connections.
         const shared = { ...size, connections: Math.ceil(size.connections / processes) };
         const measured = await measurePipeline(bench, target, shared);
         return { ...measured, cpu: byService(measured.cpu) };

@@ -61,7 +61,7 @@ export interface HttpsFigure {
 
 export type Protocol = 'HTTP/1.1' | 'HTTP/2' | 'HTTP/2, a connection for each';
 
-/** Requests of one protocol, by a process of their own. */
+/** Requests of one protocol, in a separate process. */
 export interface ProtocolFigure extends Times {
   protocol: Protocol;
   /** concurrent requests; 0: each had a new connection */

@@ -13,7 +13,7 @@ const EVERYTHING = [...SERVICES, 'broker'];
 const BEGIN = 1 / 6;
 const MARKS = [BEGIN, 1 / 2, 1];
 
-/** An hour moves a process by so much in both directions, because a garbage collector gives memory back at times of its own. */
+/** An hour moves a process by so much in both directions, because a garbage collector gives memory back irregularly. */
 const FLAT = { mb: 10, share: 0.05 };
 
 export function soakRows(): Row[] {
