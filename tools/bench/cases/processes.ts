@@ -46,8 +46,9 @@ function measureCase(
       const customers = await createCustomers(running.system, urls);
       const target: Target = { ...running.system, ingestUrl, customers, pids };
       const measure = async (size: LoopSize) => {
-        // Each process has separate connections.
-        const shared = { ...size, connections: Math.ceil(size.connections / processes) };
+        // Each process has separate connections, and compiles the code for itself.
+        const warmUp = size.warmUp * processes;
+        const shared = { ...size, warmUp, connections: Math.ceil(size.connections / processes) };
         const measured = await measurePipeline(bench, target, shared);
         return { ...measured, cpu: byService(measured.cpu) };
       };

@@ -77,7 +77,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
     method:
       'as batches and singles, with one, two and four processes of ingest, router and delivery; a request goes to each ingest in turn; the CPU of a service is that of its processes together',
     size: ({ processes: p }) =>
-      `${p.counts.join(', ')} processes; batches ${after(p.batches)}, single calls ${after(p.singles)}`,
+      `${p.counts.join(', ')} processes; the warm-up for each of them; batches ${after(p.batches)}, single calls ${after(p.singles)}`,
   },
   rolling: {
     method:
