@@ -10,9 +10,11 @@ const SHOTS = join(ROOT, 'docs', 'guide', 'console');
 /** `SCREENSHOTS=1` takes the pictures of docs/guide/console again. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
 
-const SETTLED = `Promise.all(document.getAnimations()
-  .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
-  .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`;
+/** A change of style begins its transitions with the next frame. */
+const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+  .then(() => Promise.all(document.getAnimations()
+    .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => undefined)))).then(() => undefined)`;
 
 export interface Tab {
   page: Page;
