@@ -1,6 +1,7 @@
 import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner } from 'kafkajs';
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
+import { joinAgain } from '../kafkajs/consumer-fetches';
 import { READS_FORMAT } from '../topics';
 import { assignPlaces, type Member } from './cooperative-assignor';
 import { idOf, type TopicPartition } from './partition';
@@ -85,10 +86,7 @@ export class Membership {
   /** Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is wanted */
   checkRound(): void {
     if (!this.#wantsRound && !this.leaderAsks) return;
-    throw Object.assign(new Error('another round of assignment is requested'), {
-      type: 'REBALANCE_IN_PROGRESS',
-      retriable: true,
-    });
+    throw joinAgain('another round of assignment is requested');
   }
 
   readonly assigner: PartitionAssigner = ({ cluster }) => ({

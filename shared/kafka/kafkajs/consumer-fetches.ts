@@ -3,7 +3,7 @@ import { FetchSession, type FetchTopic } from '../protocol/fetch-session';
 
 /**
  * Makes the fetches of kafkajs's consumers cheaper (kafkajs 2.2.4): they use fetch sessions, and wait longer while nothing
- * happens.
+ * happens. A consumer that is no member of its group does not fetch.
  */
 
 interface Protocol {
@@ -27,6 +27,7 @@ interface Batch {
   rawMessages: readonly unknown[];
 }
 interface ConsumerGroup extends FetchWait {
+  memberId: string | null;
   subscriptionState: { paused(): readonly unknown[] };
   fetch(nodeId: string): Promise<Batch[]>;
 }
@@ -73,13 +74,25 @@ async function send(broker: FetchingBroker, input: object): Promise<{ errorCode?
   }
 }
 
+/** Returns an error that makes a consumer of kafkajs join its group again, if one of its fetches throws it. */
+export function joinAgain(why: string): Error {
+  return Object.assign(new Error(why), { type: 'REBALANCE_IN_PROGRESS', retriable: true });
+}
+
 const waits = new WeakMap<ConsumerGroup, IdleWait>();
 
-/** Lets the fetches of an idle consumer wait longer. Call it once. */
-export function patchIdleFetches({ prototype } = groups): void {
+/**
+ * Lets the fetches of an idle consumer wait longer, and lets no consumer fetch that has lost its membership. Call it once.
+ *
+ * kafkajs forgets the member id when the group does not know the consumer any more, and joins again. If the coordinator cannot
+ * answer just then, because it is loading after a pause of the broker, kafkajs reads on as before, sends no heartbeats, because it
+ * has no id, and so never learns that other members own its partitions: they got most records twice, without end.
+ */
+export function patchConsumerFetches({ prototype } = groups): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
   const { fetch: send } = prototype;
   prototype.fetch = async function (nodeId) {
+    if (this.memberId === null) throw joinAgain('the consumer is no member of its group');
     const { maxWaitTime, minBytes } = this;
     let wait = waits.get(this);
     if (!wait) waits.set(this, (wait = new IdleWait({ maxWaitTime, minBytes })));

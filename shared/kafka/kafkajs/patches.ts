@@ -3,7 +3,7 @@ import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
-import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchIdleFetches } from './consumer-fetches';
+import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchConsumerFetches } from './consumer-fetches';
 import { patchHalfConnections } from './half-connected';
 import { patchReplicaChoice } from './nearest-replica';
 
@@ -29,7 +29,7 @@ import { patchReplicaChoice } from './nearest-replica';
  *
  * A consumer that reads from the nearest replica returns to the leader where it must (nearest-replica.ts).
  *
- * Consumers fetch in sessions, and wait longer while nothing happens (consumer-fetches.ts).
+ * Consumers fetch in sessions, wait longer while nothing happens, and do not fetch without a membership (consumer-fetches.ts).
  */
 
 interface Protocol<In> {
@@ -138,7 +138,7 @@ export function patchKafkajs(): void {
   patchRequestQueues();
   patchHalfConnections();
   patchReplicaChoice();
-  patchIdleFetches();
+  patchConsumerFetches();
 }
 
 /** Installs the codec, and the throttle of fetches. */
