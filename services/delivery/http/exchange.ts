@@ -219,7 +219,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   #responded(truncated: boolean): void {
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const response: EndpointResponse = { status: this.#status, headers: this.#headers, body, truncated };
-    if (this.opening) this.request.proxy?.gate.connected(this.opening);
+    if (this.opening) this.request.proxy?.gate.passes(this.opening);
     this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated);
   }
 

@@ -63,10 +63,10 @@ export class ProxyGate {
     return { at: this.now(), answers: this.#answers, target };
   }
 
-  /** The proxy has connected, or has carried a response. */
-  connected(opening: Opening): void {
+  /** The proxy does what it is asked: it has connected, has tried to, or has carried a response. */
+  passes(opening: Opening): void {
     this.#denials.delete(opening.target);
-    this.answered(opening);
+    this.#answered(opening);
   }
 
   /** The proxy refuses to connect to this endpoint. */
@@ -77,11 +77,11 @@ export class ProxyGate {
     denial.count++;
     denial.probeAt = now + PROBE_PAUSE_MS;
     this.#denials.set(target, denial);
-    this.answered(opening);
+    this.#answered(opening);
   }
 
   /** The proxy has said anything. */
-  answered(opening: Opening): void {
+  #answered(opening: Opening): void {
     this.#openings.delete(opening);
     this.#answers++;
     const wasDown = this.#failures >= FAILURES_TO_CLOSE;

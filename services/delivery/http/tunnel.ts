@@ -63,7 +63,7 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
     const socket = await connectTo(options);
     const tunnel =
       proxy.protocol === 'http' ? await httpTunnel(socket, proxy, target) : await socksTunnel(socket, options);
-    proxy.gate.connected(opening);
+    proxy.gate.passes(opening);
     return tunnel;
   } catch (error) {
     judge(error, options);
@@ -73,7 +73,7 @@ export async function openTunnel(options: TunnelOptions): Promise<Socket> {
 
 /** Tells the gate what an error says about the proxy. */
 function judge(error: unknown, { proxy: { gate }, opening }: TunnelOptions): void {
-  if (error instanceof UnreachableError) return gate.answered(opening);
+  if (error instanceof UnreachableError) return gate.passes(opening);
   if (error instanceof DeniedError) return gate.denied(opening);
   // Silence about one endpoint, while others get answers, is the endpoint's. A forbidden address was not asked at all.
   if (gate.answeredSince(opening) || error instanceof ForbiddenAddressError) gate.left(opening);

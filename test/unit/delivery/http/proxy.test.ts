@@ -162,6 +162,15 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
     expect(await post(by)).toMatchObject({ ok: true });
     expect(by.gate.refusal(originOf())).toBeUndefined();
   });
+
+  test('an endpoint that it refused is held no longer once it tries to connect to it, but cannot', async () => {
+    const by = await start(kind, 'refuses');
+    for (let i = 0; i < 5; i++) await post(by);
+    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+    proxy!.mood = 'unreachable';
+    expect(await post(by)).toMatchObject({ ok: false, error: { code: 'connection' } });
+    expect(by.gate.refusal(originOf())).toBeUndefined();
+  });
 });
 
 describe('an endpoint that the proxy refuses', () => {
@@ -187,8 +196,8 @@ describe('an endpoint that the proxy refuses', () => {
   });
 
   test.each<[string, (gate: ProxyGate) => void]>([
-    ['a connection to it', (gate) => gate.connected(gate.begin(TARGET))],
-    ['a response over a tunnel that was open before', (gate) => gate.connected(gate.mark(TARGET))],
+    ['a connection to it', (gate) => gate.passes(gate.begin(TARGET))],
+    ['a response over a tunnel that was open before', (gate) => gate.passes(gate.mark(TARGET))],
   ])('%s ends the hold of an endpoint that the proxy refused', (_, happen) => {
     const gate = new ProxyGate(() => 0);
     denied(gate, 9);
