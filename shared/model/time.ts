@@ -110,12 +110,17 @@ let oldest = 0;
  * @returns ms since 1970; NaN if the text is not a time
  */
 export function timeOf(text: string): number {
-  if (text.length !== ISO_CHARACTERS || text[19] !== '.' || text[23] !== 'Z') return Date.parse(text);
+  if (text.length !== ISO_CHARACTERS || text[19] !== '.' || text[23] !== 'Z' || isHour24(text)) return Date.parse(text);
   const minute = text.slice(0, MINUTE_CHARACTERS);
   const known = readMinutes.find((each) => each.text === minute)?.ms ?? readMinute(minute);
   const seconds = digit(text, 17) * 10 + digit(text, 18);
   const ms = digit(text, 20) * 100 + digit(text, 21) * 10 + digit(text, 22);
   return seconds < 60 ? known + seconds * 1_000 + ms : NaN;
+}
+
+/** Hour 24 has its first millisecond only. */
+function isHour24(text: string): boolean {
+  return text[11] === '2' && text[12] === '4';
 }
 
 function readMinute(text: string): number {
