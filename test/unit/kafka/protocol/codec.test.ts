@@ -215,7 +215,7 @@ test('the headers of a record are decoded once', async () => {
 });
 
 test('names of headers are read for each record, though those of the record before have the same length', async () => {
-  const names = ['user', 'uſer', 'used', 'ſ', 'user', 'us'];
+  const names = ['user', 'uſer', 'used', 'ſ', 'user', 'us', 'Ã©', 'é'];
   const messages = names.map((name) => ({ key: null, value: null, headers: { [name]: name, more: 'x' } }));
   const response = (await decodeFetch(one(written(messages, 5)))) as Response;
   const read = response.responses[0]!.partitions[0]!.messages as unknown as FetchedRecord[];
