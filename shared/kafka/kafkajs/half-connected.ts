@@ -7,33 +7,59 @@ import { type Socket } from 'node:net';
  * minutes.
  */
 
+interface Connection {
+  socket?: Socket | null;
+  rejectRequests(error: unknown): void;
+  disconnect(): Promise<unknown>;
+}
 interface Broker {
   connect(): Promise<void>;
-  disconnect(): Promise<void>;
   isConnected(): boolean;
-  connectionPool: { pool: readonly { socket?: Socket | null }[] };
+  /** the second connection is for fetches, and opens with the first of them */
+  connectionPool: { pool: readonly [Connection, Connection] };
 }
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 
-/** Counts a broker as connected only once it has answered, and closes a connection without an answer. Call it once. */
+/**
+ * Counts a broker as connected only once kafkajs knows its requests, and closes a connection that could not be used. The
+ * first broker of a client must answer for that. kafkajs takes the same requests for the others, so that they count once
+ * their connection is open and, with SASL, authenticated. Call it once.
+ */
 export function patchHalfConnections({ prototype } = brokers): void {
-  const answered = new WeakSet<Broker>();
+  const usable = new WeakSet<Broker>();
+  const attempts = new WeakMap<Broker, Promise<void>>();
   // eslint-disable-next-line @typescript-eslint/unbound-method -- both are called with their own `this` below
   const { connect, isConnected } = prototype;
   prototype.isConnected = function () {
-    return answered.has(this) && isConnected.call(this);
+    return usable.has(this) && isConnected.call(this);
   };
-  prototype.connect = async function () {
+  // Callers at the same time share an attempt: kafkajs lets the next begin before a failed one has cleaned up.
+  prototype.connect = function () {
+    const running = attempts.get(this);
+    if (running) return running;
+    const attempt = attemptOf(this).finally(() => attempts.delete(this));
+    attempts.set(this, attempt);
+    return attempt;
+  };
+
+  async function attemptOf(broker: Broker): Promise<void> {
     try {
-      await connect.call(this);
-      answered.add(this);
+      await connect.call(broker);
+      usable.add(broker);
     } catch (error) {
-      await this.disconnect();
-      // The late end of this socket would otherwise end the next connection, too.
-      for (const { socket } of this.connectionPool.pool) socket?.destroy();
+      await close(broker.connectionPool.pool[0], error);
       throw error;
     }
-  };
+  }
+}
+
+/** Closes a connection and ends its requests. kafkajs alone would wait for them without a limit. */
+async function close(connection: Connection, error: unknown): Promise<void> {
+  const { socket } = connection;
+  connection.rejectRequests(error);
+  await connection.disconnect();
+  // The late end of this socket would otherwise end the next connection, too.
+  socket?.destroy();
 }
