@@ -91,8 +91,9 @@ export interface Place {
 export interface RecallProgress {
   /** the request was sent */
   requested: boolean;
-  /** when it was sent, and when a note of retry was last read, ms since 1970; absent in jobs of older versions */
+  /** when it was sent, ms since 1970; absent in jobs of older versions */
   requestedAt?: number;
+  /** when a note of retry was last read, or else when a process first looked, ms since 1970; absent until then */
   notedAt?: number;
   /** offset of the first note that was not read */
   next: number;

@@ -91,6 +91,8 @@ export class RecallRun {
     const { job } = this;
     const [range] = await this.deps.kafka.ranges(RECALLS);
     const nowMs = this.deps.now().getTime();
+    // An older version did not note when, and retry may still work on its job.
+    progress.notedAt ??= nowMs;
     const section = { topic: RECALLS, partition: 0, from: progress.next, to: range?.high ?? 0 };
     for await (const { records, next } of scan(this.deps.kafka, section)) {
       for (const { value } of records) addNote(job, progress, readRecall(value), nowMs);
@@ -132,7 +134,7 @@ export function stopRecord(job: Pick<Job, 'id' | 'scope'>): OutRecord {
  * Pure.
  */
 function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> {
-  const { requestedAt = job.createdAt, notedAt = requestedAt } = progress;
+  const { requestedAt = job.createdAt, notedAt = nowMs } = progress;
   const stands = job.action === 'cancel' && nowMs - requestedAt < STANDS_MS + NOTED_WITHIN_MS;
   if (isSearched(progress)) return stands ? {} : { status: 'done' };
   const isDropped = nowMs - requestedAt > JOB_LIFETIME_MS && nowMs - notedAt > SILENT_MS;

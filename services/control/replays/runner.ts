@@ -31,6 +31,11 @@ import { RecallRun, stopRecord } from './recall-run';
 /** More replays would only share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
 /**
+ * Cancellations that only count hold up no other job, so they have a limit of their own. Each asks Kafka and the
+ * database every two seconds.
+ */
+const MAX_COUNTING = 20;
+/**
  * Interval in which a process looks for jobs to take over, and for cancels through other processes. One small query
  * each time.
  */
@@ -125,7 +130,10 @@ export class Replays {
   async resume(id: string): Promise<Job> {
     const job = await this.get(id);
     if (job.status !== 'cancelled' && job.status !== 'failed') {
-      throw new Problem('conflict', `The replay is ${job.status}. Only a cancelled or failed replay can be resumed`);
+      throw new Problem(
+        'conflict',
+        `The replay is ${shownStatus(job)}. Only a cancelled or failed replay can be resumed`,
+      );
     }
     if (job.action) throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
     requireOn(this.options.config, job.scope.destination);
@@ -159,7 +167,13 @@ export class Replays {
 
   /** Number of jobs that it runs, without cancellations that only count. */
   get #busy(): number {
-    return [...this.#active.values()].filter(({ leased }) => shownStatus(leased.job) !== 'done').length;
+    return this.#active.size - this.#counting.length;
+  }
+
+  /** Cancellations that only count, the oldest first. */
+  get #counting(): Job[] {
+    const jobs = [...this.#active.values()].map(({ leased }) => leased.job);
+    return jobs.filter((job) => shownStatus(job) === 'done');
   }
 
   #requireRoom(): void {
@@ -172,6 +186,8 @@ export class Replays {
 
   #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {
     if (this.#active.has(job.id)) return;
+    // The oldest ones have the least left to count.
+    for (const counting of this.#counting.slice(0, -MAX_COUNTING)) counting.status = 'done';
     const { log } = this.options;
     const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
     const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));

@@ -146,6 +146,47 @@ describe('all that waits at a destination', () => {
     await eventually(async () => expect(await stored()).toEqual({ status: 'done' }));
   });
 
+  it('the oldest cancellation counts no longer once more than twenty others do', async () => {
+    const ids: string[] = [];
+    const stored = async () => {
+      const rows = await database.query<{ id: string }>(`select id from waypost.replays where status = 'done'`);
+      return rows.map(({ id }) => id);
+    };
+    while (ids.length < 22) {
+      const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
+      ids.push(id);
+      note({ kind: 'searched', recall: id, partitions: [0], of: 1 });
+      await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done' }));
+    }
+    await eventually(async () => expect(await stored()).toEqual([ids[0]]));
+    const again = await post(`/replays/${ids[21]}/resume`);
+    expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining('The replay is done')]);
+    await control.replays.stop();
+  });
+
+  it('a job of an older version does not fail at an upgrade although it was requested more than a day ago', async () => {
+    await waiting('dlv_1', 'dlv_2');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    note(takenNote(id, ['00000000000000aa']));
+    await eventually(async () => expect(await job(id)).toMatchObject({ sent: 1 }));
+    await control.replays.stop();
+    await database.query(
+      `update waypost.replays set job = (job::jsonb #- '{recall,requestedAt}' #- '{recall,notedAt}')::text`,
+    );
+    const upgraded = await controlUnderTest({ database, memory: control.memory });
+    upgraded.clock.now = new Date(at(3_600 + 86_400 + 3_700));
+    await upgraded.replays.look();
+    const looked = { updatedAt: upgraded.clock.now.getTime() };
+    const stored = async () => (await database.query<{ job: string }>('select job from waypost.replays'))[0]!.job;
+    await eventually(async () => expect(JSON.parse(await stored())).toMatchObject(looked));
+    note(takenNote(id, ['00000000000000bb']));
+    await eventually(async () =>
+      expect((await upgraded.call('get', `/replays/${id}`)).body).toMatchObject({ status: 'running', sent: 2 }),
+    );
+    await upgraded.replays.stop();
+  });
+
   it('a cancellation is not done while a delivery that waited may come back from its attempt', async () => {
     await waiting('dlv_1', 'dlv_2');
     const { id } = (await post(`/destinations/${destination}/cancel`)).body as { id: string };
