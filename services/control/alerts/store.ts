@@ -115,12 +115,15 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
-/** Ends notices. If a notice closes without a recovery and its alert was sent, a second alert follows. */
+/**
+ * Ends notices. If a notice closes without a recovery, a second alert follows. If its first alert is still due, Kafka
+ * may have that already, so only the second one is sent.
+ */
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
   for (const { id, at, closes = false } of ended) {
     await query(
       `update waypost.notices set ended_at = $2,
-         alert = case when not $3::boolean then alert when alert = 'sent' then 'due' else 'none' end,
+         alert = case when $3::boolean and alert = 'sent' then 'due' else alert end,
          said = case when $3::boolean then jsonb_set(said::jsonb, '{closed}', 'true')::text else said end
        where id = $1 and ended_at is null`,
       [id, at, closes],

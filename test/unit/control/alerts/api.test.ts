@@ -318,6 +318,20 @@ describe('a failing destination', () => {
     expect(sent().map(({ delivery }) => delivery!.messageId)).toEqual([due.data[0].id]);
   });
 
+  it('a failing destination that is switched off before its alert is known to be sent gets only the resolve of PagerDuty', async () => {
+    const auth = { type: 'pagerduty', routingKey: 'planted-key' };
+    const pager = { url: 'https://events.pagerduty.example/v2/enqueue', format: 'pagerduty', auth };
+    await set({ webhooks: [{ url: URL }, pager] });
+    const id = await makeDestination();
+    record(fails(id, 0), fails(id, 61));
+    control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    await expect(look(61)).rejects.toThrow('away');
+    control.memory.failWith(undefined);
+    await control.call('patch', `/destinations/${id}`).send({ enabled: false });
+    await look(70);
+    expect(sent().map(({ body }) => [body.event_action, body.dedup_key])).toEqual([['resolve', `waypost/${id}`]]);
+  });
+
   it('a failing destination raises a notice without an alert if alerts have no URL', async () => {
     await set({ enabled: false });
     const id = await makeDestination();
