@@ -87,8 +87,9 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - off, paused: as it is set
  * - failing: the circuits of all its URLs are open
  * - idle: it has no attempt in the span, and nothing waits
- * - failing: by the rule of the alerts, or something waits and nothing can be sent, for example without a token, or fewer than half of its recent attempts succeeded. Without recent attempts,
- *   all attempts of the span count
+ * - failing: by the rule of the alerts
+ * - failing: something waits and nothing can be sent, for example without a token
+ * - failing: fewer than half of its recent attempts succeeded. Without recent attempts, all attempts of the span count
  * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
  *   delivery waits for long without any recent attempt
  * - healthy: otherwise
@@ -104,9 +105,13 @@ export function stateOf({ destination, whole, recent, open, waitsMs, circuits, k
   return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
 }
 
-/** Returns whether nothing can be sent since the last success. It is over if nothing waits. */
+/**
+ * Returns whether nothing can be sent since the last attempt, which shows that requests go out, also if it failed. It is
+ * over if nothing waits.
+ */
 function isBlocked(known: Health | undefined, open: number): boolean {
-  return known?.blockedAt !== undefined && open > 0;
+  const { blockedAt = 0, successAt, failures = [] } = known ?? {};
+  return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
 }
 
 function judge(counts: Counts): Judged {

@@ -150,6 +150,20 @@ it.each<[string, string, string, Partial<Observed>]>([
     },
   ],
   [
+    ...(['healthy', 'if a success followed the time in which nothing could be sent', iso(NOW - HOUR_MS)] as const),
+    {
+      ...{ steps: good, recent: good, known: blocked(NOW - 4_000, NOW - 1_000) },
+      open: { count: 3, oldestAt: NOW - 5_000 },
+    },
+  ],
+  [
+    ...(['healthy', 'if a failed attempt shows that requests go out again', iso(NOW - HOUR_MS)] as const),
+    {
+      ...{ steps: good, recent: good, known: { ...blocked(NOW - 4_000), failures: [{ at: NOW - 1_000, count: 1 }] } },
+      open: { count: 3, oldestAt: NOW - 5_000 },
+    },
+  ],
+  [
     'healthy',
     'if nothing could be sent, and nothing waits any more',
     iso(NOW - HOUR_MS),
