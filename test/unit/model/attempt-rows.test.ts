@@ -26,6 +26,13 @@ it('the last success of each destination is the same in rows as in single record
   );
 });
 
+it('a row without a time does not hide the successes of its destination', () => {
+  const one = aSuccess();
+  const rows = parsed(rowsOf([one, one, one]));
+  rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';
+  expect(lastSuccesses(rows)).toEqual(new Map([[one.delivery.destinationId, one.atMs]]));
+});
+
 it('the estimate of the length of a record is at most a little too small', () => {
   const texts = fc.array(success, { minLength: 50, maxLength: 60 });
   fc.assert(
