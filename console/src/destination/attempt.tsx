@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import { type Delivery } from '../../../shared/api/operations';
+import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { testWord } from '../../../shared/model/reasons';
 import { curlOf } from '../../../shared/model/curl';
 import { latency } from '../lib/labels';
@@ -65,7 +66,7 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
         </Text>
       )}
       {url.batch && <BatchView batch={url.batch} />}
-      {url.request && <RequestView request={url.request} body={body} />}
+      {url.request && <RequestView of={url} request={url.request} body={body} />}
       {url.response && <ResponseView response={url.response} />}
     </Stack>
   );
@@ -73,7 +74,13 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
 
 const NOT_STORED = 'webhook-timestamp, traceparent';
 
-function RequestView({ request, body }: { request: NonNullable<Try['request']>; body: unknown }) {
+interface RequestProps {
+  of: Try;
+  request: NonNullable<Try['request']>;
+  body: unknown;
+}
+
+function RequestView({ of: { batch }, request, body }: RequestProps) {
   const { method, url, headers, rebuilt, changedHeaders = [] } = request;
   return (
     <details>
@@ -86,7 +93,7 @@ function RequestView({ request, body }: { request: NonNullable<Try['request']>; 
       {changedHeaders.length > 0 && <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>}
       <Code label={words.requestHeadersCode} text={headerLines(headers)} />
       <Text size="sm" className="quiet">
-        {words.notStored(NOT_STORED)}
+        {words.notStored(batch ? `${NOT_STORED}, ${DELIVERIES_HEADER}` : NOT_STORED)}
       </Text>
       {body !== undefined && <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />}
     </details>

@@ -20,7 +20,7 @@ export const destination = {
     requestHeaders: 'Request headers',
     rebuilt: 'Rebuilt from the current settings of the destination, not recorded',
     changedHeaders: (changedHeaders: string) => `The destination has other values today for: ${changedHeaders}`,
-    notStored: (names: string) => `Also sent, but not stored because it differs with each request: ${names}`,
+    notStored: (names: string) => `Also sent, but not stored because they differ with each request: ${names}`,
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
     response: 'Response',
