@@ -180,7 +180,6 @@ export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, nu
   for (const row of rows) {
     const { destination } = contextOf(contexts, row[places.context]);
     const atMs = Number(row[places.acceptedAt]) + Number(row[places.ageMs]);
-    // False if a damaged row has no time.
     if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
   }
   return last;

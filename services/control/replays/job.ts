@@ -93,7 +93,7 @@ export interface RecallProgress {
   requested: boolean;
   /** when it was sent, ms since 1970; absent in jobs of older versions */
   requestedAt?: number;
-  /** when a note of retry was last read, or else when a process first looked, ms since 1970; absent until then */
+  /** time of the last note of retry, or of the first look of a process, ms since 1970 */
   notedAt?: number;
   /** offset of the first note that was not read */
   next: number;

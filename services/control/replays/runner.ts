@@ -30,10 +30,7 @@ import { RecallRun, stopRecord } from './recall-run';
 
 /** More replays would only share the same Kafka and the same database. */
 const MAX_ACTIVE = 5;
-/**
- * Cancellations that only count hold up no other job, so they have a limit of their own. Each asks Kafka and the
- * database every two seconds.
- */
+/** Limit for cancellations that only count, which `MAX_ACTIVE` leaves out. Each asks Kafka every two seconds. */
 const MAX_COUNTING = 20;
 /**
  * Interval in which a process looks for jobs to take over, and for cancels through other processes. One small query
