@@ -98,7 +98,7 @@ test('a delivery is sent now, cancelled, or leaves its tier with the first token
   expect((await api('POST', `/deliveries/${unwantedId}/cancel`)).status).toBe(202);
 
   await sink.waitFor(2, { path: '/now' });
-  // The memory of what has left is in Kafka, not in the process.
+  // Kafka, not the process, remembers which deliveries have left.
   const pids = system.pids('retry');
   system.kill('retry');
   await eventually(() => expect(system.pids('retry').filter((pid) => !pids.includes(pid))).toHaveLength(1));
@@ -115,7 +115,7 @@ test('a delivery is sent now, cancelled, or leaves its tier with the first token
   expect((await api('POST', `/deliveries/${id}/retry`)).status).toBe(409);
   expect((await api('POST', `/deliveries/${unwantedId}/cancel`)).status).toBe(409);
   await waitsForToken();
-  // The copies are dropped when they fall due. No other test has copies that fall due meanwhile.
+  // The copies are dropped when they fall due. Copies of other tests fall due later.
   await eventually(async () => expect(await dropped()).toBe(7), { deadlineMs: 120_000 });
   expect(['/now', '/unwanted', '/guarded'].map((path) => sink.received(path).length)).toEqual([2, 1, 5]);
 }, 240_000);

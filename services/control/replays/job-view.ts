@@ -14,7 +14,7 @@ export function progressOf({ status, places, recall }: Pick<Job, 'status' | 'pla
 
 /** Deliveries that were being sent when a job was cancelled have usually ended by then. */
 const COUNTED_AFTER_MS = 10 * 60_000;
-/** Longer than any window: what is open then was replayed by another job, or left the history. */
+/** Longer than any window: another job has replayed a delivery that is open then, or the history has dropped it. */
 const RESULTS_AFTER_MS = 4 * 86_400_000;
 
 /**

@@ -13,7 +13,7 @@ const ON_PATH = ['ingest', 'router', 'delivery'] as const satisfies readonly Ser
 const CUSTOMERS = 4;
 
 export interface ProcessesSize {
-  /** of each service on the path */
+  /** number of processes of a service, one case each */
   counts: readonly number[];
   batches: LoopSize;
   singles: LoopSize;
@@ -59,7 +59,7 @@ function measureCase(
   });
 }
 
-/** Starts so many more processes of each service on the path, and adds them to `more`. */
+/** Starts more processes of the services on the path, `count` for each, and adds them to `more`. */
 async function startBeside({ system, pids: first }: Running, count: number, more: RunningServices[]) {
   const ingestUrl = [system.ingestUrl];
   const pids = { ...first };

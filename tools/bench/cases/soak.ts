@@ -23,7 +23,7 @@ export interface SoakSize {
   /** calls, to all endpoints together */
   perSecond: number;
   endpoints: number;
-  /** one request in so many to the first endpoint gets a 503 */
+  /** number of requests to the first endpoint of which one gets a 503 */
   failsEvery: number;
 }
 

@@ -189,7 +189,7 @@ export interface SustainedFigure {
 /** All services under closed loops, with several processes of each service on the path. */
 export interface ProcessesFigure {
   cases: {
-    /** of each service on the path */
+    /** number for each service on the path */
     processes: number;
     /** CPU by service: its processes together */
     batches: PipelineFigure;

@@ -79,6 +79,15 @@ function post(by: Proxy | undefined, origin = originOf()): Promise<SendResult> {
   return new Promise((resolve) => sender.send(request, resolve));
 }
 
+/** Sends five requests that the gate lets through, and expects it to be closed afterwards. */
+async function closesAtTheFifth(by: Proxy): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    expect(by.gate.refusal(originOf())).toBeUndefined();
+    await post(by);
+  }
+  expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+}
+
 describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
   test('it is asked for the checked address, with its login, and its connection is kept apart from others', async () => {
     const by = await start(kind, 'works', 'me:p%40ss');
@@ -140,11 +149,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
 
   test('after five failures it is asked by one request a second, and by all once it answers', async () => {
     const by = await start(kind, 'closes');
-    for (let i = 0; i < 5; i++) {
-      expect(by.gate.refusal(originOf())).toBeUndefined();
-      await post(by);
-    }
-    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+    await closesAtTheFifth(by);
     proxy!.mood = 'works';
     expect(await post(by)).toMatchObject({ ok: true });
     expect(by.gate.refusal(originOf())).toBeUndefined();
@@ -152,11 +157,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
 
   test('an endpoint that it refuses five times in a row is held alone, until it connects to it', async () => {
     const by = await start(kind, 'refuses');
-    for (let i = 0; i < 5; i++) {
-      expect(by.gate.refusal(originOf())).toBeUndefined();
-      await post(by);
-    }
-    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+    await closesAtTheFifth(by);
     expect(by.gate.refusal(originOf('localhost'))).toBeUndefined();
     proxy!.mood = 'works';
     expect(await post(by)).toMatchObject({ ok: true });
@@ -165,8 +166,7 @@ describe.each(['http', 'socks5'] as const)('a proxy of type %s', (kind) => {
 
   test('an endpoint that it refused is held no longer once it tries to connect to it, but cannot', async () => {
     const by = await start(kind, 'refuses');
-    for (let i = 0; i < 5; i++) await post(by);
-    expect(by.gate.refusal(originOf())).toMatchObject({ reason: 'proxy' });
+    await closesAtTheFifth(by);
     proxy!.mood = 'unreachable';
     expect(await post(by)).toMatchObject({ ok: false, error: { code: 'connection' } });
     expect(by.gate.refusal(originOf())).toBeUndefined();
