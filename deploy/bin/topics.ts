@@ -9,8 +9,8 @@ import { USER_PREFIX } from './acls';
 import { passwordsOf } from './user-passwords';
 
 /**
- * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, and ends.
- * Every service does so at its start; if ACLs forbid services to create topics, run this first.
+ * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, sets
+ * the retention of WAYPOST_TOPIC_RETENTION, and ends. Every service creates topics at its start; if ACLs forbid services to create topics, run this first.
  *
  * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this file. Both need an
  * administrator of the cluster, and no service may be one.
@@ -21,6 +21,7 @@ export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promis
   const settings = loadSettings(env);
   const log = createLog('topics', settings.WAYPOST_LOG_LEVEL);
   const kafka = await connectKafka(settings, { clientId: 'topics', log });
+  await kafka.setRetention();
   log.info({ topics: await kafka.listTopics() }, 'topics.checked');
   await kafka.close();
   const user = options['user-prefix'];

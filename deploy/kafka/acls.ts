@@ -63,7 +63,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
 
 /**
  * Returns the grants of a system, for the principals `<user>ingest`, `<user>router`, … and `<user>topics`, which
- * creates the topics.
+ * creates the topics and sets their retention.
  * @param prefix WAYPOST_TOPIC_PREFIX
  */
 export function grantsOf(prefix: string, user: string): Grant[] {
@@ -85,7 +85,9 @@ export function grantsOf(prefix: string, user: string): Grant[] {
   // Control asks all groups which record formats their members read.
   const groups = { resource: 'group', name: `${prefix}waypost-`, prefixed: true } as const;
   return [
-    ...TOPICS.map((topic) => topicGrant(maker, prefix + topic, ['Create', 'Describe', 'DescribeConfigs'])),
+    ...TOPICS.map((topic) =>
+      topicGrant(maker, prefix + topic, ['Create', 'Describe', 'DescribeConfigs', 'AlterConfigs']),
+    ),
     ...services,
     { principal: `User:${user}control`, ...groups, operations: ['Describe'] },
   ];

@@ -1,6 +1,7 @@
 import { type Encryptor } from '../../shared/config/encryption';
 import { type ConfigView } from '../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
+import { type TopicRetention } from '../../shared/service/retention';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './tokens/token-uses';
 import { type ConfigEntries } from './config/config-entries';
@@ -36,6 +37,8 @@ export interface ControlContext {
   members: Pick<MemberPages, 'page' | 'find'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
+  /** WAYPOST_TOPIC_RETENTION */
+  retention: TopicRetention;
   /** the searchable bodies */
   bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_DELAYS */

@@ -32,6 +32,7 @@ import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
 import { reencryptVersions } from './destinations/versions';
 import { BodyIndex } from './search/body-index';
+import { requireRetention } from './destinations/delivery-options';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
@@ -169,6 +170,9 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   const now = () => new Date();
   const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
+  const retention = settings.WAYPOST_TOPIC_RETENTION;
+  requireRetention(retention, config);
+  await kafka.setRetention();
   const writer = openWriter({ config, producer, log, now });
   await markNewSystem({ config, writer, encryptor, now, log });
   const timeoutMs = settings.WAYPOST_TIMEOUT;
@@ -191,6 +195,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
     seen,
     bodies,
     limited: limited.calls,
+    retention,
     ...profiles,
     producer,
     stop: async (deadlineMs: number) => {

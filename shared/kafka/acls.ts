@@ -7,7 +7,7 @@ import { type ScramMechanism, scramUsersRequest, scramUsersResponse } from './pr
 
 /** Creates ACLs and SCRAM users, as an administrator of the cluster. */
 
-type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs';
+type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs' | 'AlterConfigs';
 
 /** One grant of Kafka. A prefixed name covers every name that begins with it. */
 export interface Grant {

@@ -22,8 +22,9 @@ import { type Kafka, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
 import { DirectReader, orUnavailable, readGroup, readRanges } from './reader';
 import { KafkaTail } from './tail';
-import { createTopics } from './create-topics';
-import { topicSpecs } from './topics';
+import { createTopics, type CreateTopicsOptions } from './create-topics';
+import { setRetention } from './topic-retention';
+import { specsOf } from './topics';
 
 /**
  * kafkajs sends heartbeats only between fetches, so that a fetch must wait much less than a session lasts. A killed
@@ -64,14 +65,13 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   const admin = client.admin();
   await connectAdmin(admin, requireBrokers(settings));
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
-  await createTopics(admin, {
-    prefix,
-    specs: topicSpecs({ retryDelaysMs: settings.WAYPOST_RETRY_DELAYS, windowMs: settings.WAYPOST_RETRY_WINDOW }),
-    partitions: settings.WAYPOST_PARTITIONS,
+  const topics: CreateTopicsOptions = {
+    ...{ prefix, specs: specsOf(settings), partitions: settings.WAYPOST_PARTITIONS, log },
     replication: settings.WAYPOST_REPLICATION ?? 3,
-    log,
-  });
-  return port({ client, led: allowLeaderless(plain, 'led'), admin, prefix, rack: settings.KAFKA_CLIENT_RACK, log });
+  };
+  await createTopics(admin, topics);
+  const led = allowLeaderless(plain, 'led');
+  return port({ client, led, admin, prefix, topics, rack: settings.KAFKA_CLIENT_RACK, log });
 }
 
 interface PortParts {
@@ -80,12 +80,13 @@ interface PortParts {
   led: KafkaJs;
   admin: Admin;
   prefix: string;
+  topics: CreateTopicsOptions;
   /** where this process runs; consumers then read from a replica there */
   rack: string | undefined;
   log: Log;
 }
 
-function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka {
+function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts): Kafka {
   const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     led.consumer({
       groupId,
@@ -123,13 +124,7 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
       // A partition that has no leader must not hide the offsets of the others.
       const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const parts = {
-        make,
-        admin: ledAdmin,
-        membership,
-        groupId,
-        prefix,
-        log,
-        partitionOf,
+        ...{ make, admin: ledAdmin, membership, groupId, prefix, log, partitionOf },
         appendedAt: timeOf(reader, prefix),
         sessionMs: SESSION_MS,
       };
@@ -139,9 +134,10 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
     },
     tail: (tailOptions) => startTail({ client, admin, ledAdmin, prefix, log }, tailOptions),
     listTopics: async () => {
-      const topics = await admin.listTopics();
-      return topics.filter((t) => t.startsWith(prefix)).map((t) => t.slice(prefix.length));
+      const all = await admin.listTopics();
+      return all.flatMap((topic) => (topic.startsWith(prefix) ? [topic.slice(prefix.length)] : []));
     },
+    setRetention: () => setRetention(admin, topics),
     groupFormats: () => orUnavailable(readGroupFormats(admin, prefix)),
     close: async () => {
       await reader.close();
@@ -151,7 +147,7 @@ function port({ client, led, admin, prefix, rack = '', log }: PortParts): Kafka 
 }
 
 async function startTail(
-  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led' | 'rack'> & { ledAdmin: Admin },
+  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led' | 'rack' | 'topics'> & { ledAdmin: Admin },
   options: TailOptions,
 ): Promise<Tail> {
   const connect = (topic: string) => connectCluster(client, topic);

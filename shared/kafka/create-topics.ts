@@ -62,7 +62,7 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
  * tier must hold its records in the order of their due times. Segments roll well before the retention ends: otherwise
  * Kafka would not delete records in time.
  */
-function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
+export function topicConfig(spec: TopicSpec, replication: number): Record<string, string> {
   const config: Record<string, string> = {
     'cleanup.policy': spec.cleanup,
     'message.timestamp.type': 'LogAppendTime',

@@ -233,6 +233,11 @@ export interface Kafka {
    * @throws AppError `kafka_unavailable`
    */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
+  /**
+   * Gives existing topics the retention of WAYPOST_TOPIC_RETENTION, and leaves those that it does not name. Logs where
+   * Kafka refuses it.
+   */
+  setRetention(): Promise<void>;
   /** Returns all topics with the prefix, without it. */
   listTopics(): Promise<string[]>;
   /**

@@ -4,7 +4,7 @@ import { type Settings } from '../service/settings';
 import { briefClient, kafkaAddress } from './connection';
 import { findDifferences, type TopicDifference } from './create-topics';
 import { readBounds } from './kafkajs/leaderless';
-import { DUE, MESSAGES, TIER_PREFIX, topicSpecs, WEBHOOKS } from './topics';
+import { DUE, MESSAGES, specsOf, TIER_PREFIX, WEBHOOKS } from './topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */
 
@@ -99,9 +99,6 @@ async function offsetsRetention(admin: Admin, brokers: readonly { nodeId: number
     return messageOf(error);
   }
 }
-
-const specsOf = ({ WAYPOST_RETRY_DELAYS: retryDelaysMs, WAYPOST_RETRY_WINDOW: windowMs }: Settings) =>
-  topicSpecs({ retryDelaysMs, windowMs });
 
 async function withAdmin<T>(settings: Settings, look: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = briefClient(kafkaAddress(settings), 'waypost-inspect').admin();

@@ -2,6 +2,8 @@ export { READS_FORMAT } from '../model/record-format';
 import { type RecallRecord } from '../model/recall';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
+import { type TopicRetention } from '../service/retention';
+import { type Settings } from '../service/settings';
 
 /**
  * A row in the only table of topics, from which all other code derives topics. A key keeps together the records of a
@@ -14,6 +16,8 @@ export interface TopicSpec {
   cleanup: 'delete' | 'compact';
   /** ms; absent if compaction keeps the last record of each key */
   retentionMs?: number;
+  /** an operator has set the retention, so that existing topics get it too */
+  retentionIsSet?: boolean;
   /** Kafka does not compact the active segment, so that readers of the whole topic read up to this size in vain. */
   segmentBytes?: number;
 }
@@ -78,33 +82,49 @@ export function recallsKeptMs(windowMs: number): number {
  * outage of a day loses no delivery. The longer window of a destination changes nothing here: its deliveries are in a
  * tier for one delay at a time.
  */
-export function topicSpecs(options: { retryDelaysMs: number[]; windowMs: number }): TopicSpec[] {
+export function topicSpecs(options: {
+  retryDelaysMs: number[];
+  windowMs: number;
+  /** WAYPOST_TOPIC_RETENTION */
+  retention?: TopicRetention;
+}): TopicSpec[] {
   const keep = (name: string, days: number): TopicSpec => ({
     name,
     partitions: 'all',
     cleanup: 'delete',
     retentionMs: days * DAY_MS,
   });
+  const sized = (name: string, setMs: number | undefined): TopicSpec => ({
+    ...keep(name, 7),
+    ...(setMs !== undefined && { retentionMs: setMs, retentionIsSet: true }),
+  });
+  const { messages, webhooks, attempts } = options.retention ?? {};
   return [
-    keep(MESSAGES, 7),
+    sized(MESSAGES, messages),
     keep(REJECTED, 1),
     { ...keep(LIMITED, 1), partitions: 'one' },
-    keep(WEBHOOKS, 7),
-    keep(DUE, 7),
+    sized(WEBHOOKS, webhooks),
+    sized(DUE, webhooks),
     ...parkTiers(options.retryDelaysMs).map((delay): TopicSpec => ({
       ...keep(tierTopic(delay), 0),
       retentionMs: Math.max(options.windowMs, delay) + DAY_MS,
     })),
     { ...keep(RECALLS, 0), partitions: 'one', retentionMs: recallsKeptMs(options.windowMs) },
     keep(DEAD, 30),
-    keep(ATTEMPTS, 7),
+    sized(ATTEMPTS, attempts),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },
-    keep(PROFILE_EVENTS, 7),
+    sized(PROFILE_EVENTS, messages),
     { name: PROFILES, partitions: 'all', cleanup: 'compact', segmentBytes: 64 * 1024 * 1024 },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
     { name: PROFILE_QUERIES, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
     { name: PROFILE_RESULTS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
   ];
+}
+
+/** Returns all topics of the system with these settings. */
+export function specsOf(settings: Settings): TopicSpec[] {
+  const { WAYPOST_RETRY_DELAYS: retryDelaysMs, WAYPOST_RETRY_WINDOW: windowMs } = settings;
+  return topicSpecs({ retryDelaysMs, windowMs, retention: settings.WAYPOST_TOPIC_RETENTION });
 }
 
 /** Returns a record of `webhooks.recalls`. Its key is the destination. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { AppError } from './errors';
+import { retentionProblems, topicRetention } from './retention';
+import { suggestion } from './suggestion';
 import {
   dnsServers,
   duration,
@@ -49,6 +51,7 @@ const table = {
     .default(''),
   WAYPOST_PARTITIONS: integer(1, 1000).default(12),
   WAYPOST_REPLICATION: integer(1, 9).optional(),
+  WAYPOST_TOPIC_RETENTION: topicRetention.prefault(''),
   WAYPOST_HOST: z.string().default('0.0.0.0'),
   WAYPOST_INGEST_PORT: port(8080),
   WAYPOST_CONTROL_PORT: port(8090),
@@ -124,7 +127,7 @@ export function loadSettings(env: Record<string, string | undefined>): Settings 
     .filter(
       (name) => /^(WAYPOST|KAFKA_SASL_OAUTHBEARER)_/.test(name) && !(name in table) && !COMMAND_LINE.includes(name),
     )
-    .map((name) => `${name}: there is no such setting${suggestion(name)}`);
+    .map((name) => `${name}: there is no such setting${suggestion(name, Object.keys(table))}`);
 
   const parsed = settingsSchema.safeParse(known);
   if (!parsed.success) {
@@ -158,6 +161,8 @@ export function requireSecretKeys(settings: Settings): Buffer[] {
 
 function contradictions(settings: Settings): string[] {
   const mistakes = [...tlsMistakes(settings), ...saslMistakes(settings)];
+  const { WAYPOST_TOPIC_RETENTION: retention, WAYPOST_RETRY_WINDOW: windowMs } = settings;
+  mistakes.push(...retentionProblems(retention, windowMs, 'WAYPOST_RETRY_WINDOW'));
   for (const broker of settings.KAFKA_BROKERS ?? []) {
     if (!/^(\[[0-9a-fA-F:]+\]|[^:\s/]+):\d{1,5}$/.test(broker)) {
       mistakes.push(`KAFKA_BROKERS: must be host:port, several separated by commas, not "${broker}"`);
@@ -230,21 +235,4 @@ function given(settings: Settings, names: readonly (keyof Settings)[]): string {
 export function awsRegion(settings: Pick<Settings, 'KAFKA_BROKERS' | 'AWS_REGION'>): string | undefined {
   const [broker = ''] = settings.KAFKA_BROKERS ?? [];
   return /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?:\d+$/.exec(broker)?.[1] ?? settings.AWS_REGION;
-}
-
-function suggestion(name: string): string {
-  const words = new Set(name.split('_'));
-  // The prefix and one more word must be the same. Among several, the longest common start decides: WAYPOST_RETRY_DELAY lacks one letter.
-  const [best] = Object.keys(table)
-    .map((setting) => ({ setting, shared: setting.split('_').filter((word) => words.has(word)).length }))
-    .filter(({ shared }) => shared >= 2)
-    .sort((a, b) => b.shared - a.shared || commonStart(b.setting, name) - commonStart(a.setting, name));
-  return best ? ` (did you mean ${best.setting}?)` : '';
-}
-
-/** Returns the length of the common start of two texts. */
-function commonStart(a: string, b: string): number {
-  let i = 0;
-  while (i < a.length && a[i] === b[i]) i++;
-  return i;
 }

@@ -23,6 +23,7 @@ import { openTestSends } from '../../services/control/destinations/test-send';
 import { openConfig } from '../../shared/config/reader';
 import { createEncryptor } from '../../shared/config/encryption';
 import { openWriter } from '../../shared/config/writer';
+import { type TopicRetention } from '../../shared/service/retention';
 import { createClientAddress } from '../../shared/service/client-address';
 import { Problem } from '../../services/control/http/problem';
 import { memoryLog, type MemoryLog } from './memory-log';
@@ -71,6 +72,8 @@ export async function controlUnderTest(
     adminToken?: string;
     /** a system that this version created, whose write keys are encrypted */
     isNew?: boolean;
+    /** WAYPOST_TOPIC_RETENTION */
+    retention?: TopicRetention;
     /** default: true */
     sendsMail?: boolean;
     consoleFolder?: string;
@@ -138,6 +141,7 @@ export async function controlUnderTest(
     members,
     windowMs: WINDOW_MS,
     tiersMs: TIERS_MS,
+    retention: options.retention ?? {},
     producer,
     kafka,
     ingest: { url: null, port: 8080 },

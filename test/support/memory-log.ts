@@ -57,6 +57,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     setImmediate(deliver);
   };
   const kafka: Kafka = {
+    setRetention: () => Promise.resolve(),
     producer: (): Promise<BatchProducer> =>
       Promise.resolve({
         send: (records: OutRecord[]) => {

@@ -49,6 +49,10 @@ const KAFKA = {
     text: 'Replicas of a topic that Waypost creates. With 3, `min.insync.replicas` is 2.',
     default: '1 with the embedded Kafka, otherwise 3',
   },
+  WAYPOST_TOPIC_RETENTION: {
+    text: 'Time for which topics keep records: `messages=3d,webhooks=1d,attempts=1d`. Existing topics change too. See [Retention](../operations/topics.md#retention).',
+    default: '7d each',
+  },
 } satisfies Meanings;
 
 const NETWORK = {
@@ -128,7 +132,7 @@ const CONTROL = {
     default: 'an embedded PostgreSQL in the data directory',
   },
   WAYPOST_SEARCH_RETENTION:
-    'Time for which the bodies of deliveries are searchable; at most 7d, since Kafka keeps bodies no longer. `0s` switches the search off.',
+    'Time for which the bodies of deliveries are searchable; at most as long as Kafka keeps bodies (`webhooks`, 7d). `0s` switches the search off.',
   WAYPOST_HISTORY_RETENTION: 'Time for which the history keeps a delivery.',
   WAYPOST_HISTORY_MAX_MB: {
     text: 'Maximum size of the history, in megabytes.',

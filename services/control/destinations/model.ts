@@ -8,6 +8,7 @@ import { type Encryptor } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
 import { DEFAULT_SHARDS, type Destination } from '../../../shared/model/config';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { type TopicRetention } from '../../../shared/service/retention';
 import { mergePatch } from '../http/entry-patch';
 import { type FieldError, pointer } from '../http/problem';
 import { parseBody } from '../http/validate';
@@ -41,6 +42,7 @@ export interface Making {
   sourceExists: (id: string) => boolean;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
+  retention: TopicRetention;
 }
 
 const filter = z.string().superRefine((text, ctx) => {
@@ -110,9 +112,13 @@ function patchable(destination: Destination, { sourceExists }: Making): JsonObje
 function optionErrors(
   body: Json,
   { webhooks, ...before }: Pick<Destination, 'proxy'> & { webhooks: readonly object[] },
-  { tiersMs }: Making,
+  { tiersMs, retention }: Making,
 ): FieldError[] {
-  const errors = [...headerClashes(body, webhooks), ...retryErrors(body, tiersMs), ...proxyErrors(body, before)];
+  const errors = [
+    ...headerClashes(body, webhooks),
+    ...retryErrors(body, { tiersMs, retention }),
+    ...proxyErrors(body, before),
+  ];
   return [...errors, ...batchErrors(body, webhooks)];
 }
 

@@ -109,7 +109,7 @@ async function rotate(deps: ControlContext, call: At & { body: Json | undefined 
   return { entry, generated };
 }
 
-function making({ encryptor, config, now, tiersMs }: ControlContext, id: string): Making {
+function making({ encryptor, config, now, tiersMs, retention }: ControlContext, id: string): Making {
   const time = now();
   return {
     id,
@@ -118,6 +118,7 @@ function making({ encryptor, config, now, tiersMs }: ControlContext, id: string)
     newWebhookId: () => newId('whk', time),
     sourceExists: (source) => config.source(source) !== undefined,
     tiersMs,
+    retention,
   };
 }
 

@@ -114,3 +114,27 @@ test.each([
 ])('the region of the cluster with the broker %s is %s', (broker, region) => {
   expect(awsRegion({ KAFKA_BROKERS: [broker], AWS_REGION: 'eu-west-1' })).toBe(region);
 });
+
+const retention = (value: string, more: Record<string, string> = {}) =>
+  loadSettings({ WAYPOST_TOPIC_RETENTION: value, ...more }).WAYPOST_TOPIC_RETENTION;
+
+test.each([
+  ['', {}],
+  ['messages=3d, webhooks=4h', { messages: 259_200_000, webhooks: 14_400_000 }],
+])('WAYPOST_TOPIC_RETENTION may be "%s"', (value, parsed) => {
+  expect(retention(value)).toEqual(parsed);
+});
+
+test.each(['7d', 'config=7d', 'messages', 'messages=soon', 'attempts=1d,attempts=2d'])(
+  'WAYPOST_TOPIC_RETENTION must not be "%s"',
+  (value) => {
+    expect(() => retention(value)).toThrow(/WAYPOST_TOPIC_RETENTION: must name messages, webhooks, attempts once each/);
+  },
+);
+
+test('a topic must keep its records for the retry window', () => {
+  expect(() => retention('messages=1d,webhooks=3h')).toThrow(
+    'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 4h, the window of WAYPOST_RETRY_WINDOW',
+  );
+  expect(retention('webhooks=3h', { WAYPOST_RETRY_WINDOW: '3h' })).toEqual({ webhooks: 10_800_000 });
+});

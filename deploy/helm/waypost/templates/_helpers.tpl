@@ -100,10 +100,10 @@ automountServiceAccountToken: false
 {{- .Values.kafka.sasl.region | default (regexReplaceAll "^\\.kafka(-serverless)?\\.([a-z0-9-]+)\\..*$" $name "${2}") -}}
 {{- end }}
 
-{{/* The pairs of kafka.sasl.extensions as Waypost and KEDA read them. */}}
-{{- define "waypost.extensions" -}}
+{{/* Pairs as Waypost and KEDA read them: key=value,key=value. */}}
+{{- define "waypost.pairs" -}}
 {{- $pairs := list -}}
-{{- range $key, $value := .Values.kafka.sasl.extensions }}{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end -}}
+{{- range $key, $value := . }}{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end -}}
 {{- join "," $pairs -}}
 {{- end }}
 
@@ -273,7 +273,7 @@ it as a variable: its version may be one that knows no file.
 {{- if and .audience .tokenEndpointUrl }}
 - { name: KAFKA_SASL_OAUTHBEARER_AUDIENCE, value: {{ .audience | quote }} }
 {{- end }}
-{{- with include "waypost.extensions" $.root }}
+{{- with include "waypost.pairs" $.root.Values.kafka.sasl.extensions }}
 - { name: KAFKA_SASL_OAUTHBEARER_EXTENSIONS, value: {{ . | quote }} }
 {{- end }}
 {{- end }}
@@ -294,6 +294,10 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_TOPIC_PREFIX, value: {{ $values.kafka.topicPrefix | quote }} }
 - { name: WAYPOST_PARTITIONS, value: {{ $values.kafka.partitions | quote }} }
 - { name: WAYPOST_REPLICATION, value: {{ $values.kafka.replication | quote }} }
+{{- /* A service with a tag of its own may be of a version that refuses the setting. */}}
+{{- if and $values.kafka.retention (not (dig "image" "tag" "" (get $values.services .service | default dict))) }}
+- { name: WAYPOST_TOPIC_RETENTION, value: {{ include "waypost.pairs" $values.kafka.retention | quote }} }
+{{- end }}
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
 {{- if and $values.allowedNetworks (has .service (list "delivery" "all")) }}
 - { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }

@@ -1,6 +1,10 @@
+import { requireRetention } from '../../../../services/control/destinations/delivery-options';
 import { createEncryptor } from '../../../../shared/config/encryption';
+import { type ConfigView } from '../../../../shared/config/types';
 import { type Destination } from '../../../../shared/model/config';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
+
+const DAY_MS = 86_400_000;
 
 let control: ControlUnderTest;
 beforeEach(async () => {
@@ -41,6 +45,23 @@ describe('a retry plan', () => {
       ...{ delays: null, effectiveDelays: ['10s', '1m', '5m', '15m', '30m'] },
       ...{ window: null, timeout: '10s', on: null },
     });
+  });
+
+  it('a window must not exceed the shortest retention of the topics', async () => {
+    control = await controlUnderTest({ retention: { messages: 3 * DAY_MS, webhooks: DAY_MS } });
+    const { body } = await post({ retry: { window: '25h' } });
+    const detail = 'must be at most 1d, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)';
+    expect(body.errors).toEqual([{ pointer: '#/retry/window', detail }]);
+    expect((await post({ retry: { window: '1d' } })).status).toBe(201);
+  });
+
+  it('control refuses a retention that is shorter than the window of a stored destination', async () => {
+    const { id } = await make({ retry });
+    const config = { list: () => [{ version: 1, data: stored(id) }] } as unknown as ConfigView;
+    expect(() => requireRetention({ webhooks: 3 * DAY_MS }, config)).not.toThrow();
+    expect(() => requireRetention({ webhooks: DAY_MS }, config)).toThrow(
+      `WAYPOST_TOPIC_RETENTION: webhooks must keep at least 72h, the window of destination ${id}`,
+    );
   });
 
   it('GET /about shows the plan of destinations without their own', async () => {

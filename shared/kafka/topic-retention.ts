@@ -1,0 +1,41 @@
+import { type Admin, ConfigResourceTypes, ConfigSource } from 'kafkajs';
+import { messageOf } from '../service/errors';
+import { type CreateTopicsOptions, findDifferences, topicConfig } from './create-topics';
+
+/** Changes the retention of existing topics to WAYPOST_TOPIC_RETENTION. */
+
+/** With longer segments, Kafka would delete the first records of a segment too late. */
+const CHANGED = ['retention.ms', 'segment.ms'] as const;
+
+/** Alters the topics whose retention is set and differs. Logs where Kafka refuses it, because deliveries go on. */
+export async function setRetention(admin: Admin, options: CreateTopicsOptions): Promise<void> {
+  const { prefix, specs, replication, log } = options;
+  const differences = await findDifferences(
+    admin,
+    options,
+    specs.filter(({ retentionIsSet }) => retentionIsSet),
+  );
+  for (const { topic, setting, has } of differences) {
+    const spec = specs.find(({ name }) => prefix + name === topic);
+    if (setting !== CHANGED[0] || !spec) continue;
+    const wants = topicConfig(spec, replication);
+    try {
+      await alter(admin, topic, new Map(CHANGED.map((name) => [name, wants[name] ?? ''])));
+      log.info({ topic, hadMs: Number(has), retentionMs: spec.retentionMs }, 'topic.retention_set');
+    } catch (error) {
+      log.warn({ topic, retentionMs: spec.retentionMs, reason: messageOf(error) }, 'topic.retention_not_set');
+    }
+  }
+}
+
+/** Repeats the settings that stay, because the request of kafkajs replaces all settings of a topic. */
+async function alter(admin: Admin, topic: string, changes: ReadonlyMap<string, string>): Promise<void> {
+  const resource = { type: ConfigResourceTypes.TOPIC, name: topic };
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+  const own = (resources[0]?.configEntries ?? []).filter(
+    ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
+  );
+  const present = own.map(({ configName, configValue }): [string, string] => [configName, configValue]);
+  const configEntries = [...new Map([...present, ...changes])].map(([name, value]) => ({ name, value }));
+  await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] });
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { connectKafka } from '../../shared/kafka/client';
+import { loadSettings } from '../../shared/service/settings';
+import { createLog } from '../../shared/telemetry/log';
+
+/** The retention of existing topics. */
+
+const prefix = `kept-${randomUUID().slice(0, 8)}.`;
+let admin: Admin;
+beforeAll(async () => {
+  admin = new KafkaJs({ brokers: [process.env.KAFKA_BROKERS!], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+});
+afterAll(() => admin.disconnect());
+
+/** Starts and ends a service that sets retentions. */
+async function start(retention: string): Promise<void> {
+  const kafka = await connectKafka(
+    loadSettings({
+      KAFKA_BROKERS: process.env.KAFKA_BROKERS,
+      WAYPOST_TOPIC_PREFIX: prefix,
+      ...{ WAYPOST_PARTITIONS: '1', WAYPOST_REPLICATION: '1', WAYPOST_TOPIC_RETENTION: retention },
+    }),
+    { clientId: 'test', log: createLog('test', 'silent') },
+  );
+  await kafka.setRetention();
+  await kafka.close();
+}
+
+const resource = (topic: string) => ({ type: ConfigResourceTypes.TOPIC, name: prefix + topic });
+const NAMES = ['retention.ms', 'segment.ms', 'segment.bytes', 'min.insync.replicas', 'message.timestamp.type'];
+
+async function settingsOf(topic: string): Promise<(string | undefined)[]> {
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource(topic)] });
+  const entries = new Map(resources[0]!.configEntries.map(({ configName, configValue }) => [configName, configValue]));
+  return NAMES.map((name) => entries.get(name));
+}
+
+/** Alters a topic by hand, as an operator would. */
+async function alter(topic: string, changes: Record<string, string>): Promise<void> {
+  const configEntries = Object.entries({ 'message.timestamp.type': 'LogAppendTime', ...changes });
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ ...resource(topic), configEntries: configEntries.map(([name, value]) => ({ name, value })) }],
+  });
+}
+
+const [HOUR, DAY] = [3_600_000, 86_400_000].map(String);
+const SIX_HOURS = String(6 * 3_600_000);
+const WEEK = String(7 * 86_400_000);
+
+test('new topics get the retention that is set, existing ones change with it, and all other settings stay', async () => {
+  await start('attempts=1d');
+  expect((await settingsOf('attempts')).slice(0, 2)).toEqual([DAY, SIX_HOURS]);
+  expect((await settingsOf('webhooks')).slice(0, 1)).toEqual([WEEK]);
+
+  await alter('webhooks.due', { 'retention.ms': WEEK, 'segment.bytes': '1048576' });
+  await alter('messages', { 'retention.ms': HOUR! });
+  await start('attempts=2d,webhooks=1d');
+  expect((await settingsOf('attempts')).slice(0, 1)).toEqual([String(2 * 86_400_000)]);
+  expect(await settingsOf('webhooks')).toEqual([DAY, SIX_HOURS, expect.any(String), '1', 'LogAppendTime']);
+  expect(await settingsOf('webhooks.due')).toEqual([DAY, SIX_HOURS, '1048576', '1', 'LogAppendTime']);
+  // The setting does not name it.
+  expect((await settingsOf('messages')).slice(0, 1)).toEqual([HOUR]);
+});
