@@ -12,6 +12,7 @@ import { connectAdmin, kafkaAddress } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
 import { kafkajsClient } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
+import { adminWithOffsets } from './kafkajs/committed-offsets';
 import { partitionOf } from './protocol/bytes';
 import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
@@ -105,7 +106,7 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
 
   const reader = new DirectReader(client, prefix);
   // kafkajs connects it at its first request.
-  const ledAdmin = led.admin();
+  const { admin: ledAdmin, readCommitted } = adminWithOffsets(led);
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) => orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
@@ -124,7 +125,7 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
       // A partition that has no leader must not hide the offsets of the others.
       const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const parts = {
-        ...{ make, admin: ledAdmin, membership, groupId, prefix, log, partitionOf },
+        ...{ make, admin: ledAdmin, readCommitted, membership, groupId, prefix, log, partitionOf },
         appendedAt: timeOf(reader, prefix),
         sessionMs: SESSION_MS,
       };

@@ -1,8 +1,7 @@
-import { type Admin } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
-import { readKnownBounds, readNewer, readStarts, type Start } from './committer';
+import { type GroupOffsets, readKnownBounds, readNewer, readStarts, type Start } from './committer';
 import { idOf, type TopicPartition, type Cut, Partition } from './partition';
 import { type Membership } from './membership';
 import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
@@ -16,12 +15,8 @@ import { type ConsumeOptions } from '../port';
 
 const RETRY_MS = 200;
 
-interface Parts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
-  admin: Admin;
+interface Parts extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  /** the full name of the group */
-  groupId: string;
-  prefix: string;
   orders: ConsumerCommands;
   stopping: () => boolean;
   /** called with offsets that no longer exist: of deferred records, or of records that were read before a log was cut */

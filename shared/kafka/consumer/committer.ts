@@ -4,6 +4,7 @@ import { type Commit } from './last-commit';
 import { Partition, idOf, type TopicPartition } from './partition';
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../../service/async';
+import { type ReadCommitted } from '../kafkajs/committed-offsets';
 import { type Bounds, readBounds } from '../kafkajs/leaderless';
 
 interface Due {
@@ -107,20 +108,23 @@ export interface Start {
   bounds: Bounds | undefined;
 }
 
-/** Reads where new owners of partitions start. */
-export async function readStarts(options: {
+/** The part of Kafka that knows the offsets of a group. */
+export interface GroupOffsets {
   admin: Admin;
+  readCommitted: ReadCommitted;
+  /** the full name of the group */
   groupId: string;
   prefix: string;
-  places: readonly TopicPartition[];
-}): Promise<Start[]> {
+}
+
+/** Reads where new owners of partitions start. */
+export async function readStarts(options: GroupOffsets & { places: readonly TopicPartition[] }): Promise<Start[]> {
   const { admin, groupId, prefix, places } = options;
-  // Without topics, for all that the group has: for named topics kafkajs requests metadata one topic after the other.
-  const [topics, bounds] = await Promise.all([admin.fetchOffsets({ groupId }), readKnownBounds(admin, places)]);
+  const looks = [options.readCommitted(groupId, places), readKnownBounds(admin, places)] as const;
+  const [committed, bounds] = await Promise.all(looks);
   return places.map((place) => {
     const { topic, number } = place;
-    const found = topics.find((t) => t.topic === topic)?.partitions.find((p) => p.partition === number);
-    const [offset, metadata] = [Number(found?.offset ?? -1), found?.metadata ?? ''];
+    const { offset, metadata } = committed.get(idOf(place)) ?? { offset: -1, metadata: '' };
     const partition = new Partition(topic.slice(prefix.length), number, offset, metadata);
     return { id: idOf(place), place, partition, bounds: bounds.get(idOf(place)) };
   });

@@ -10,6 +10,7 @@ import { AssignedPartitions } from './assigned-partitions';
 import { type Membership, reportAssignments, topicPartitionsOf } from './membership';
 import { BatchHandler, Dispatcher } from './dispatcher';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
+import { type ReadCommitted } from '../kafkajs/committed-offsets';
 import { readBounds } from '../kafkajs/leaderless';
 import { type Consumption, type ConsumeOptions } from '../port';
 
@@ -31,6 +32,7 @@ const DRAIN_POLL_MS = 20;
 interface Parts {
   make: () => Consumer;
   admin: Admin;
+  readCommitted: ReadCommitted;
   membership: Membership;
   /** the full name of the group */
   groupId: string;
@@ -95,12 +97,11 @@ export class KafkaConsumption implements Consumption {
           'consumer.partition_full',
         ),
     });
-    const { admin, groupId, prefix, appendedAt } = parts;
+    const { admin, prefix } = parts;
     this.#meter = meterConsumer({
       ...{ ...options, of: this, liveness: this.#liveness, partitions: this.#owned.partitions },
       bounds: (topic) => readBounds(admin, prefix + topic),
-      unassigned: (bounds) =>
-        readUnassignedLag({ admin, groupId, prefix, appendedAt, memberId: () => this.#owned.memberId }, bounds),
+      unassigned: (bounds) => readUnassignedLag({ ...parts, memberId: () => this.#owned.memberId }, bounds),
     });
     this.#batches = new BatchHandler({
       ...{ prefix, group: options.group, owned: this.#owned, dispatcher: this.#dispatcher, meter: this.#meter },

@@ -3,6 +3,7 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition } from './partition';
 import { memberOf, type Membership, topicPartitionsOf } from './membership';
+import { type ReadCommitted } from '../kafkajs/committed-offsets';
 import { type Bounds } from '../kafkajs/leaderless';
 import { type GroupFormats } from '../port';
 
@@ -117,6 +118,7 @@ export interface UnassignedLag {
 
 interface Parts {
   admin: Admin;
+  readCommitted: ReadCommitted;
   /** the full name of the group */
   groupId: string;
   prefix: string;
@@ -169,20 +171,17 @@ export async function readUnassignedLag(
 
 /** Returns the partitions with records that the group has not finished, and the offset of the first. */
 async function findWaiting(
-  { admin, groupId, prefix }: Parts,
+  { readCommitted, groupId, prefix }: Parts,
   places: readonly TopicPartition[],
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ) {
-  const committed = new Map<string, number>();
-  for (const { topic, partitions } of await admin.fetchOffsets({ groupId })) {
-    for (const { partition, offset } of partitions) committed.set(idOf({ topic, number: partition }), Number(offset));
-  }
+  const committed = await readCommitted(groupId, places);
   return places.flatMap((place) => {
     const topic = place.topic.slice(prefix.length);
     const known = bounds.get(topic)?.get(place.number);
     if (known === undefined) return [];
     const { low, high } = known;
-    const offset = Math.max(low, committed.get(idOf(place)) ?? 0);
+    const offset = Math.max(low, committed.get(idOf(place))?.offset ?? 0);
     return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
   });
 }

@@ -1,5 +1,5 @@
 import { type Admin } from 'kafkajs';
-import { idOf } from '../../../../shared/kafka/consumer/partition';
+import { idOf, type TopicPartition } from '../../../../shared/kafka/consumer/partition';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Dispatcher } from '../../../../shared/kafka/consumer/dispatcher';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
@@ -19,11 +19,12 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
   const commands: string[] = [];
   const missed: [string, number][] = [];
   let looks = 0;
+  const asked: TopicPartition[][] = [];
+  const readCommitted = (_: string, places: readonly TopicPartition[]) => {
+    asked.push([...places]);
+    return Promise.resolve(new Map([[ID, { offset: committed, metadata: '' }]]));
+  };
   const admin = {
-    fetchOffsets: () => {
-      const partitions = [{ partition: 0, offset: String(committed), metadata: '' }];
-      return Promise.resolve([{ topic: 't', partitions }]);
-    },
     fetchTopicOffsets: () =>
       Promise.resolve(log.led === false ? [] : [{ partition: 0, low: String(log.low), high: String(log.high) }]),
     fetchTopicOffsetsByTimestamp: () => {
@@ -34,7 +35,7 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
     },
   } as unknown as Admin;
   const assigned = new AssignedPartitions({
-    ...{ admin, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
+    ...{ admin, readCommitted, membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
     orders: {
       seek: (_, offset) => commands.push(`seek ${String(offset)}`),
       pause: () => commands.push('pause'),
@@ -51,8 +52,15 @@ async function setUp(options: { committed?: number; log: Bounds & { newer?: numb
   // The look-up of the commit ends with a resume.
   await eventually(() => expect(commands).toEqual(['resume']));
   commands.length = 0;
-  return { membership, assigned, partition, commands, missed, looks: () => looks };
+  return { membership, assigned, partition, commands, missed, asked, looks: () => looks };
 }
+
+test('a new owner asks for the commits of its new partitions alone', async () => {
+  const { assigned, asked } = await setUp({ log: { low: 0, high: 10 } });
+  const more = { topic: 't', number: 7 };
+  assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
+  expect(asked).toEqual([[PLACE], [more]]);
+});
 
 test('a partition with a truncated log that moves to another member is claimed until its records are done', async () => {
   const { membership, assigned, partition } = await setUp({ log: { low: 0, high: 10 } });

@@ -2,6 +2,7 @@ import { type Admin } from 'kafkajs';
 import { decodeRuns } from '../../../../shared/kafka/consumer/last-commit';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { type Committed } from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { PollLiveness } from '../../../../shared/service/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { logThrottle } from '../../../../shared/service/load-limits';
@@ -40,8 +41,8 @@ async function consume() {
   const parts = {
     make: () => new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
     ...{ membership, groupId: 'g', prefix: '', sessionMs: SESSION_MS, log: createLog('test', 'silent') },
+    readCommitted: () => Promise.resolve(new Map<string, Committed>()),
     admin: {
-      fetchOffsets: () => Promise.resolve([]),
       fetchTopicOffsets: () => Promise.resolve([]),
     } as unknown as Admin,
     partitionOf: () => 0,

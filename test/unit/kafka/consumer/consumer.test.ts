@@ -1,5 +1,6 @@
 import { type Admin, type Consumer } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
+import { type Committed } from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { createLog } from '../../../../shared/telemetry/log';
 import { metrics } from '../../../../shared/telemetry/metrics';
@@ -21,6 +22,7 @@ test('a consumer that cannot subscribe leaves neither its connection nor its met
   } as unknown as Consumer;
   const parts = {
     ...{ make: () => consumer, membership: new Membership(), groupId: 'g', prefix: '', sessionMs: 6_000 },
+    readCommitted: () => Promise.resolve(new Map<string, Committed>()),
     ...{ admin: {} as Admin, partitionOf: () => 0, appendedAt: () => Promise.resolve(undefined) },
     log: createLog('test', 'silent'),
   };

@@ -1,6 +1,8 @@
 import { AssignerProtocol, type Admin } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { idOf } from '../../../../shared/kafka/consumer/partition';
+import { type Committed, type ReadCommitted } from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
@@ -150,7 +152,7 @@ export class GroupWorld {
     const process = { name, old, fate, read, membership, topics, lost: false, leaving: false } as unknown as Process;
     const parts = {
       make: () => (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
-      ...{ admin: this.#admin(fate), membership, groupId: 'model', prefix: '', log, sessionMs: SESSION_MS },
+      ...{ ...this.#brokers(fate), membership, groupId: 'model', prefix: '', log, sessionMs: SESSION_MS },
       partitionOf: () => 0,
       appendedAt: () => Promise.resolve(undefined),
     };
@@ -276,7 +278,7 @@ export class GroupWorld {
     return [...this.#open.values()].filter((owners) => [...owners].every(({ fate }) => fate.dead)).length;
   }
 
-  #admin(fate: Fate): Admin {
+  #brokers(fate: Fate): { admin: Admin; readCommitted: ReadCommitted } {
     const { random } = this.#around;
     const coordinator = this.#coordinator;
     const slowMs = random.one([5, 5, 300, 2_000]);
@@ -285,16 +287,15 @@ export class GroupWorld {
       if (fate.dead || this.#time.now < fate.awayUntil || random.next() < 0.05) throw new Error('no broker answers');
       return make();
     };
-    const byTopic = () => {
-      const topics = new Map<string, { partition: number; offset: string; metadata: string }[]>();
-      for (const [id, commit] of coordinator.committed) {
-        const [topic = '', number] = id.split('/');
-        topics.set(topic, [...(topics.get(topic) ?? []), { partition: Number(number), ...commit }]);
-      }
-      return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
-    };
-    return {
-      fetchOffsets: () => answer(byTopic),
+    const readCommitted: ReadCommitted = (_, places) =>
+      answer(() => {
+        const found = places.flatMap((place): [string, Committed][] => {
+          const commit = coordinator.committed.get(idOf(place));
+          return commit ? [[idOf(place), { ...commit, offset: Number(commit.offset) }]] : [];
+        });
+        return new Map(found);
+      });
+    const admin = {
       fetchTopicOffsets: (topic: string) =>
         answer(() =>
           this.#ids()
@@ -317,5 +318,6 @@ export class GroupWorld {
           ],
         })),
     } as unknown as Admin;
+    return { admin, readCommitted };
   }
 }
