@@ -78,7 +78,7 @@ export class AssignedPartitions {
       // kafkajs keeps a partition paused over a rebalance. It must not be paused when it is assigned here again.
       if (!this.parts.stopping()) this.parts.orders.resume([this.#placeOf(partition)]);
     }
-    if (membership.draining.size === 0 && !this.parts.stopping()) membership.askForRound();
+    if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
   }
 
   /** Reads on from the first deferred record of each partition. */

@@ -13,7 +13,7 @@ import { idOf, type TopicPartition } from './partition';
  *
  * Invariant: a revoked partition is claimed until it is released, whether or not any record of it was read or
  * committed. The release of the last one asks for the next round, because the leader assigned claimed partitions to no
- * member.
+ * member. Members that release partitions at about the same time share that round.
  */
 
 const NAME = 'waypost-cooperative';
@@ -26,6 +26,12 @@ const NAME = 'waypost-cooperative';
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
+
+/**
+ * A member asks for a round this long after the assignment that revoked its partitions, or twice, four times as long.
+ * So members that release partitions about the same time share a round, which pauses the whole group.
+ */
+const FIRST_RELEASE_MS = 200;
 
 const numbers = z.array(z.int().min(0));
 const userData = z.object({
@@ -48,14 +54,24 @@ export class Membership {
   generation: number | undefined;
   leaving = false;
   #joinedAt = 0;
-  #wantsRound = false;
+  /** when this member asks for a round, by `performance.now()` */
+  #wantsRoundAt = Infinity;
+  /** when the partitions that it drains were revoked, by `performance.now()` */
+  #drainsSince = 0;
   /** as leader: when it asks for a round because partitions have no owner, by `performance.now()` */
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
 
-  /** Makes the next fetch join again, so that others can get the released partitions. */
+  /** Makes the next fetch join again. */
   askForRound(): void {
-    this.#wantsRound = true;
+    this.#wantsRoundAt = 0;
+  }
+
+  /** Asks for a round soon, in which others can get the released partitions. */
+  released(): void {
+    const tookMs = Math.max(1, performance.now() - this.#drainsSince);
+    const doublings = Math.max(0, Math.ceil(Math.log2(tookMs / FIRST_RELEASE_MS)));
+    this.#wantsRoundAt = Math.min(this.#wantsRoundAt, this.#drainsSince + FIRST_RELEASE_MS * 2 ** doublings);
   }
 
   /**
@@ -69,6 +85,7 @@ export class Membership {
       if ([...this.assigned.keys()].some((id) => !places.has(id))) this.askForRound();
       this.generation = undefined;
     } else {
+      if (this.draining.size === 0) this.#drainsSince = performance.now();
       for (const [id, place] of this.assigned) if (!places.has(id)) this.draining.set(id, place);
       for (const id of places.keys()) this.draining.delete(id);
       if (this.generation !== undefined) this.generation++;
@@ -85,7 +102,7 @@ export class Membership {
 
   /** Call at the start of each fetch. @throws an error that makes kafkajs join again, if a round is wanted */
   checkRound(): void {
-    if (!this.#wantsRound && !this.leaderAsks) return;
+    if (performance.now() < this.#wantsRoundAt && !this.leaderAsks) return;
     throw joinAgain('another round of assignment is requested');
   }
 
@@ -94,7 +111,7 @@ export class Membership {
     version: 1,
     protocol: ({ topics }) => {
       // A rebalance that has begun is the wanted round.
-      this.#wantsRound = false;
+      this.#wantsRoundAt = Infinity;
       this.#asksAt = Infinity;
       return { name: NAME, metadata: this.#metadata(topics) };
     },

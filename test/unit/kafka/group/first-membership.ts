@@ -20,6 +20,10 @@ export class OldMembership extends Membership {
     this.#wantsRound = true;
   }
 
+  override released(): void {
+    this.askForRound();
+  }
+
   override enter(places: ReadonlyMap<string, TopicPartition>, sameSession: boolean): void {
     super.enter(places, sameSession);
     this.#joinedAt = Date.now();
