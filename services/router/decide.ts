@@ -1,4 +1,5 @@
 import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
+import { cutMessage, type KnownFields } from '../../shared/model/cut-body';
 import { renderBody } from '../../shared/model/webhook-body';
 import { type Renderer, rendererOf } from '../../shared/render/render-request';
 import { renderFailedRecords, type Unrendered } from '../../shared/render/render-failed';
@@ -53,15 +54,16 @@ export type Doubt = 'source_unreadable' | 'destination_unreadable' | 'config_beh
 /** The deliveries that filters stopped, and the filters that failed. */
 export type Filters = Pick<Routed, 'filtered' | 'failed'>;
 
-/** @param value the message, JSON */
-export function decide(head: MessageHeaders, value: Buffer | null, routing: Routing): Decision {
-  const message = parseMessage(value);
-  if (typeof message === 'string') return rejected(message);
+/** @param record the message: its value is JSON */
+export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'value'>, routing: Routing): Decision {
+  const connected = connectedBy(routing.config.destinationsOf(head.sourceId));
+  const known = readMessage(head, record, connected);
+  if (typeof known === 'string') return rejected(known);
+  const { message, whole } = known;
   const source = routing.config.source(head.sourceId);
   if (!source) return { kind: 'unknown_source' };
-  const connected = connectedBy(routing.config.destinationsOf(head.sourceId));
-  const asked = filtersOf(message, connected.filters, routing.onCostlyFilter);
-  const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, asked);
+  const ask = whole ? filtersOf(whole, connected.filters, routing.onCostlyFilter) : UNFILTERED;
+  const { destinations, blocked, ...filters } = route(message, source.data, connected.destinations, ask);
   if (blocked) return { kind: 'dropped', reason: 'blocked', filters };
   const unreadable = routing.config.unreadableDestinationsOf(head.sourceId);
   if (unreadable.length > 0 && source.data.enabled && wantsWebhooks(message)) {
@@ -80,8 +82,31 @@ export function decide(head: MessageHeaders, value: Buffer | null, routing: Rout
       ...firstDelivery({ head, message, expiresAt, destination, ...(version !== undefined && { version }) }),
     };
   });
-  return { kind: 'deliver', filters, ...rendered(made, message, head.sourceId, connected.requests) };
+  return { kind: 'deliver', filters, ...rendered(made, known, head.sourceId, connected.requests) };
 }
+
+/** A message as far as its destinations need it. */
+interface KnownMessage {
+  message: KnownFields;
+  /** the parsed message; undefined if no destination has a filter or a request of its own, and the body can be cut off */
+  whole?: Message;
+  /** Returns the default body, in a new buffer. */
+  body: () => Buffer;
+}
+
+/** @returns the message, or the reason why it is invalid */
+function readMessage(
+  head: MessageHeaders,
+  record: Pick<InRecord, 'key' | 'value'>,
+  { filters, requests }: Connected,
+): KnownMessage | string {
+  const cut = filters + requests > 0 ? undefined : cutMessage(head, record);
+  if (cut) return cut;
+  const whole = parseMessage(record.value);
+  return typeof whole === 'string' ? whole : { message: whole, whole, body: () => Buffer.from(renderBody(whole)) };
+}
+
+const UNFILTERED = () => true;
 
 /** A delivery before it has a body. */
 type Made = ReturnType<typeof firstDelivery> & { destination: Destination };
@@ -89,7 +114,7 @@ type Made = ReturnType<typeof firstDelivery> & { destination: Destination };
 /** Deliveries with the default request share one body, which is rendered once. */
 function rendered(
   made: readonly Made[],
-  message: Message,
+  { whole, body }: KnownMessage,
   sourceId: string,
   requests: number,
 ): { records: OutRecord[]; unrendered: readonly Unrendered[] } {
@@ -98,12 +123,12 @@ function rendered(
   let unrendered: readonly Unrendered[] = NONE;
   const records: OutRecord[] = [];
   for (const { destination, delivery, key } of made) {
-    if (destination.request === undefined) {
-      shared ??= Buffer.from(renderBody(message));
+    if (destination.request === undefined || !whole) {
+      shared ??= body();
       records.push({ topic: WEBHOOKS, key, value: shared, headers: encodeDelivery(delivery) });
       continue;
     }
-    const result = (render ??= rendererOf(message, sourceId, requests))(destination);
+    const result = (render ??= rendererOf(whole, sourceId, requests))(destination);
     if (result.kind === 'failed') unrendered = [...unrendered, { delivery, key, failure: result }];
     else {
       const headers = encodeDelivery(Object.assign(delivery, result.head));

@@ -54,10 +54,11 @@ const BEHIND_MS = 2_000;
 /** Pause of a partition while too many messages are held. */
 const HELD_AGAIN_MS = 100;
 
-/** A record with its parsed headers and its value. */
+/** A record with its parsed headers, its key and its value. */
 interface Incoming {
   record: OpenRecord;
   head: MessageHeaders;
+  key: Buffer | null;
   value: Buffer | null;
   ref: MessageRef;
   /** the latest decision, while the message is held */
@@ -141,8 +142,11 @@ export class Router {
     } else if (doubt !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
       this.#deferrals.defer(incoming.record, incoming.head.sourceId, doubt);
     } else {
-      // Copied, because a slice would keep the whole fetch in memory.
-      if (changed) incoming.value &&= Buffer.from(incoming.value);
+      // Copied, because slices would keep the whole fetch in memory.
+      if (changed) {
+        incoming.key &&= Buffer.from(incoming.key);
+        incoming.value &&= Buffer.from(incoming.value);
+      }
       return false;
     }
     return true;
@@ -167,9 +171,9 @@ export class Router {
   }
 
   /** Rejects a record that makes routing throw, so that its partition continues. */
-  #decide({ head, value }: Incoming): Decision {
+  #decide({ head, key, value }: Incoming): Decision {
     try {
-      return decide(head, value, this.options);
+      return decide(head, { key, value }, this.options);
     } catch (error) {
       return { kind: 'rejected', reason: `routing it failed: ${messageOf(error)}` };
     }
@@ -236,7 +240,7 @@ export class Router {
 function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
   head.appendedAt = record.timestampMs;
   const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
-  return { record, head, value: record.value, ref };
+  return { record, head, key: record.key, value: record.value, ref };
 }
 
 function setAside({ head, value }: Incoming): SetAside {

@@ -15,6 +15,9 @@ export interface MessageHeaders {
   /** ms since 1970, by the broker's clock; absent if the reader does not need it */
   appendedAt?: number;
   traceparent: string;
+  /** the headers by which the body can be cut off (`cut-body.ts`) */
+  body?: string;
+  event?: string;
 }
 
 /** This record is permanently unreadable, and is set aside. */
@@ -37,7 +40,13 @@ export function readMessageHeaders(headers: RawHeaders): HeadersDecision {
   if (!sourceId || !messageId) return rejected('its header source or message is missing');
   const acceptedAt = Number(headers['accepted-at']);
   if (!isTime(acceptedAt)) return rejected('its header accepted-at is not a time');
-  return { kind: 'message', sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' };
+  const head: MessageHeaders = {
+    kind: 'message',
+    ...{ sourceId, messageId, acceptedAt, traceparent: headers.traceparent ?? '' },
+  };
+  if (headers.body !== undefined) head.body = headers.body;
+  if (headers.event !== undefined) head.event = headers.event;
+  return head;
 }
 
 /** A record of `messages` as far as a deduplication window needs it. */
@@ -95,7 +104,7 @@ export function parseMessage(value: Buffer | null): Message | string {
 /** Creates a delivery before its first attempt, and the key of its record. */
 export function firstDelivery(from: {
   head: MessageHeaders;
-  message: Message;
+  message: Pick<Message, 'type' | 'event' | 'name' | 'userId' | 'anonymousId'>;
   destination: Destination;
   /** version of the destination in `config` */
   version?: number;

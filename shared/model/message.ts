@@ -48,6 +48,8 @@ interface MessageHeaders {
   traceparent: string;
   /** of a track call with a name that is not too long */
   event?: string;
+  /** where the delivered body ends in the value (`cut-body.ts`) */
+  body?: string;
 }
 
 export const MESSAGE_FORMAT = 1;
@@ -55,9 +57,13 @@ export const MESSAGE_FORMAT = 1;
 /** A header of each delivery and a column of the history. Few names are longer. */
 const MAX_EVENT_CHARACTERS = 200;
 
+export function isLongName(name: string): boolean {
+  return name.length > MAX_EVENT_CHARACTERS;
+}
+
 /** Returns a name as deliveries carry it: a long one is cut. */
 export function cutEventName(name: string): string {
-  if (name.length <= MAX_EVENT_CHARACTERS) return name;
+  if (!isLongName(name)) return name;
   return `${name.slice(0, MAX_EVENT_CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
@@ -71,7 +77,7 @@ export function eventNameOf({ type, event, name }: Pick<Message, 'type' | 'event
 export function messageHeaders(
   source: string,
   { messageId, type, event }: Pick<Message, 'messageId' | 'type' | 'event'>,
-  { acceptedAtMs, traceparent }: { acceptedAtMs: number; traceparent: string },
+  { acceptedAtMs, traceparent, body }: { acceptedAtMs: number; traceparent: string; body?: string | undefined },
 ): Record<string, string> {
   const headers: MessageHeaders = {
     format: String(MESSAGE_FORMAT),
@@ -80,7 +86,8 @@ export function messageHeaders(
     'accepted-at': String(acceptedAtMs),
     traceparent,
   };
-  if (type === 'track' && event !== undefined && event.length <= MAX_EVENT_CHARACTERS) headers.event = event;
+  if (type === 'track' && event !== undefined && !isLongName(event)) headers.event = event;
+  if (body !== undefined) headers.body = body;
   return { ...headers };
 }
 

@@ -41,6 +41,9 @@ export const OUTCOMES = [
   'filter_failed',
 ] as const;
 
+/** The fields of a message that decide where it goes, beside those that filters ask for. */
+export type RoutedFields = Pick<Message, 'type' | 'event' | 'integrations' | 'context'>;
+
 /** The destinations of a message, and the results of the filters of others. */
 export interface Routed {
   destinations: Destination[];
@@ -60,7 +63,7 @@ export interface Routed {
  * @param ask called only for destinations with a filter
  */
 export function route(
-  message: Message,
+  message: RoutedFields,
   source: Source,
   destinations: readonly Destination[],
   ask: FilterMatcher,
@@ -82,7 +85,7 @@ export function route(
 
 /** Applies the same rules to one destination, and returns the reason. */
 export function routeOutcomeOf(
-  message: Message,
+  message: RoutedFields,
   source: Source,
   destination: Destination,
   ask: FilterMatcher,
@@ -101,14 +104,14 @@ const FILTERED: RouteOutcome = { outcome: 'filtered' };
 const NONE: Routed['failed'] = [];
 
 /** @returns why no destination gets it, if that does not depend on the destination */
-function sourceVerdict(message: Message, source: Source): RouteOutcome | undefined {
+function sourceVerdict(message: RoutedFields, source: Source): RouteOutcome | undefined {
   if (!source.enabled) return { outcome: 'source_off' };
   if (isBlocked(message, source)) return { outcome: 'blocked' };
   return wantsWebhooks(message) ? undefined : { outcome: 'excluded' };
 }
 
 function destinationVerdict(
-  message: Message,
+  message: RoutedFields,
   source: Source,
   destination: Destination,
   ask: FilterMatcher,

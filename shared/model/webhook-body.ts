@@ -83,7 +83,12 @@ function added(m: Message): object {
   return { anonymousId: m.anonymousId, messageId: m.messageId, integrations: m.integrations };
 }
 
+/** Returns the fields of the body, in their order; absent ones are undefined. */
+export function bodyFields(message: Message): object {
+  return BODY_BY_TYPE[message.type](message);
+}
+
 /** Returns the JSON text to POST for a message. Absent keys are left out, as JSON.stringify does with undefined. */
 export function renderBody(message: Message): string {
-  return JSON.stringify(BODY_BY_TYPE[message.type](message));
+  return JSON.stringify(bodyFields(message));
 }

@@ -53,6 +53,7 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   expect(m1.key).toBe('src_1:u');
   expect(m1.headers).toEqual({
     format: '1',
+    body: '96,track,userId,',
     source: 'src_1',
     message: 'm1',
     event: 'e',

@@ -153,7 +153,11 @@ test('calls arrive at a destination that was created, switched on or corrected b
   await write(aDestination('dst_corrected', '/corrected'), 1);
   const head = readMessageHeaders(headersOf('src_1', 'm1'));
   if (head.kind !== 'message') throw new Error(head.kind);
-  const routed = decide(head, Buffer.from(trackCall('m1')), { config: control.config, windowMs: 3_600_000 });
+  const routed = decide(
+    head,
+    { key: null, value: Buffer.from(trackCall('m1')) },
+    { config: control.config, windowMs: 3_600_000 },
+  );
   if (routed.kind !== 'deliver') throw new Error(routed.kind);
   await control.producer.send(routed.records);
 

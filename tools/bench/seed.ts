@@ -7,6 +7,7 @@ import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kaf
 import { MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { DEFAULT_SHARDS, type Destination, type Kinds, type Source } from '../../shared/model/config';
 import { type Delivery, deliveryId, deliveryKey, encodeDelivery } from '../../shared/model/delivery';
+import { writeMessage } from '../../shared/model/cut-body';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { loadSettings, requireSecretKeys, type Settings } from '../../shared/service/settings';
 import { createLog, type Log } from '../../shared/telemetry/log';
@@ -121,9 +122,9 @@ export function aDelivery(
 
 /** Returns a message as ingest appends it. */
 export function messageRecord(message: Message): OutRecord {
-  const times = { acceptedAtMs: Date.now(), traceparent: newTraceparent() };
-  const headers = messageHeaders(SOURCE, message, times);
-  return { topic: MESSAGES, key: messageKey(SOURCE, message), value: JSON.stringify(message), headers };
+  const { value, body } = writeMessage(message);
+  const headers = messageHeaders(SOURCE, message, { acceptedAtMs: Date.now(), traceparent: newTraceparent(), body });
+  return { topic: MESSAGES, key: messageKey(SOURCE, message), value, headers };
 }
 
 export function deliveryRecord(topic: string, delivery: Delivery & { userId: string }, value: string): OutRecord {

@@ -7,6 +7,7 @@ import {
   readCalls,
   type RequestFault,
 } from './parse-batch';
+import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
 import { type CallType, type Json, type Message } from '../../../shared/model/message';
 import { isCallFault, normalize, type Surroundings, SharedObject } from './normalize';
 import { type RejectedCall, type RejectedRecord } from '../../../shared/model/rejected-calls';
@@ -38,10 +39,9 @@ export interface ParsedRequest extends Calls {
   large: ReadonlySet<number>;
 }
 
-export interface AcceptedCall {
+/** A message, and how its record holds it. */
+export interface AcceptedCall extends WrittenMessage {
   message: Message;
-  /** the message as JSON: the value of its record */
-  value: string;
 }
 
 export interface ValidatedCalls {
@@ -130,10 +130,10 @@ export function validateCalls(parsed: ParsedRequest, now: number, makeId: () => 
       rejected.push({ index, code: message.code, message: message.message });
       continue;
     }
-    const value = envelope ? merged(message, envelope) : JSON.stringify(message);
-    bytes += Buffer.byteLength(value);
+    const written = envelope ? merged(message, envelope) : writeMessage(message);
+    bytes += Buffer.byteLength(written.value);
     if (bytes > MAX_MERGED_BYTES) return mergedTooLarge(parsed.calls.length);
-    accepted.push({ message, value });
+    accepted.push({ message, ...written });
   }
   return { accepted, rejected };
 }
@@ -163,8 +163,11 @@ function envelopeOf({ context, integrations }: ParsedRequest): Envelope | undefi
   return { ...shared, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
 }
 
-/** Returns the message as JSON with the envelope's objects merged in; the call's own keys take precedence. */
-function merged(message: Message, envelope: Envelope): string {
+/**
+ * Writes the message with the envelope's objects merged in; the call's own keys take precedence. The router parses it: the
+ * objects are not among the body's fields.
+ */
+function merged(message: Message, envelope: Envelope): WrittenMessage {
   let added = '';
   const rest: Record<string, unknown> = { ...message };
   for (const field of SHARED_FIELDS) {
@@ -175,7 +178,7 @@ function merged(message: Message, envelope: Envelope): string {
     rest[field] = undefined;
   }
   // A message is never empty, because it has a type.
-  return `${JSON.stringify(rest).slice(0, -1)}${added}}`;
+  return { value: `${JSON.stringify(rest).slice(0, -1)}${added}}` };
 }
 
 const SHARED_FIELDS = ['context', 'integrations'] as const;

@@ -153,6 +153,7 @@ describe('a record on messages', () => {
     expect(first).toMatchObject({ topic: 'messages', key: 'src_1:u' });
     expect(first!.headers).toEqual({
       format: '1',
+      body: '96,track,userId,',
       source: 'src_1',
       message: 'm1',
       'accepted-at': expect.stringMatching(/^\d{13}$/),

@@ -1,7 +1,8 @@
 import { type Destination, type Source } from '../../../shared/model/config';
 import { decodeDelivery, deliveryId, deliveryKey } from '../../../shared/model/delivery';
 import { BODY_FORMATS } from '../../../shared/model/request-settings';
-import { decide, type Routing } from '../../../services/router/decide';
+import { decide as decideRecord, type Routing } from '../../../services/router/decide';
+import { writeMessage } from '../../../shared/model/cut-body';
 import { type MessageHeaders, readMessageHeaders } from '../../../shared/model/message-codec';
 
 const AT = '2026-01-01T00:00:00.000Z';
@@ -39,6 +40,8 @@ const head: MessageHeaders = {
 };
 const MESSAGE = { type: 'track', messageId: 'm1', timestamp: AT, receivedAt: AT, event: 'e', userId: 'u1' };
 const value = (message: unknown) => Buffer.from(JSON.stringify(message));
+const decide = (of: MessageHeaders, whole: Buffer | null, by: Routing) =>
+  decideRecord(of, { key: null, value: whole }, by);
 
 describe('the headers of a message', () => {
   const headers = {
@@ -316,5 +319,41 @@ describe('a destination whose last record cannot be read', () => {
     ['a message that excludes webhooks is dropped', [], source, { integrations: { All: false } }, 'dropped'],
   ])('%s', (_, destinations, known, over, kind) => {
     expect(decide(head, value({ ...MESSAGE, ...over }), routing(destinations, known, ['d1'])).kind).toBe(kind);
+  });
+});
+
+describe('a message whose body can be cut off', () => {
+  const message = { ...MESSAGE, type: 'track' as const };
+  const { value: text, body = '' } = writeMessage(message);
+  const cutHead: MessageHeaders = { ...head, body, event: 'e' };
+  // Only a router that parses it can find that it is no JSON.
+  const damaged = { key: Buffer.from('s1:u1'), value: Buffer.from(`${text.slice(0, -1)},`) };
+
+  test('is not parsed', () => {
+    const decision = decideRecord(cutHead, damaged, routing([aDestination(), aDestination({ id: 'd2' })]));
+    expect(decision).toEqual(decide(head, value(message), routing([aDestination(), aDestination({ id: 'd2' })])));
+  });
+
+  test.each<[string, Partial<Destination>]>([
+    ['a filter', { filter: 'true' }],
+    ['a request of its own', { request: { method: 'PUT' } }],
+  ])('is parsed if a destination has %s', (_, given) => {
+    expect(decideRecord(cutHead, damaged, routing([aDestination(), aDestination(given)]))).toMatchObject({
+      kind: 'rejected',
+    });
+    const whole = { ...damaged, value: Buffer.from(text) };
+    expect(decideRecord(cutHead, whole, routing([aDestination(given)]))).toMatchObject({ kind: 'deliver' });
+  });
+
+  test('is dropped if its source blocks the event', () => {
+    const blocking = { ...source, blockedEvents: ['e'] };
+    expect(decideRecord(cutHead, damaged, routing([aDestination()], blocking))).toMatchObject({ reason: 'blocked' });
+  });
+
+  test.each<[string, Partial<Destination>]>([
+    ['accepts other types', { types: ['page'] }],
+    ['is off', { enabled: false }],
+  ])('is dropped if its destination %s', (_, given) => {
+    expect(decideRecord(cutHead, damaged, routing([aDestination(given)]))).toMatchObject({ reason: 'no_destination' });
   });
 });
