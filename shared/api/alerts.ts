@@ -46,7 +46,7 @@ export const alertsBody = z.strictObject({
   sharedSecret: sharedSecret.optional(),
   failingFor: durationField(z.string().default(DEFAULT_TEXT.failingFor), { leastMs: SECOND_MS }).meta({
     description:
-      'A destination is failing after this long with failures and without a success. The wait for an announced attempt counts',
+      'A destination is failing after this long with failures and without a success. The wait for an announced attempt counts, and so does a wait for which nothing could be sent',
   }),
   deadLettersEvery: durationField(z.string().default(DEFAULT_TEXT.deadLettersEvery), { leastMs: SECOND_MS }).meta({
     description: 'At most one alert of dead letters, and one of partly delivered ones, per destination in this time',

@@ -85,6 +85,31 @@ test('each failing destination causes one alert, one is switched off and the oth
   });
 }, 600_000);
 
+test('a destination whose token endpoint fails causes one alert with the cause, and one when it delivers again', async () => {
+  const { sink, system } = stage;
+  const settings = { webhooks: [{ url: sink.url('/tokens-ops') }], failingFor: `${FAILING_MS}ms` };
+  expect((await system.control('PATCH', '/alerts', settings)).status).toBe(200);
+  sink.on('/token', { status: 500 });
+  const auth = { type: 'oauth2', tokenUrl: sink.url('/token'), clientId: 'shop', clientSecret: 'a secret' };
+  const { destination, send } = await stage.connect({ webhooks: [Object.assign({ url: sink.url('/api') }, { auth })] });
+  await send();
+  const [failing] = await sink.waitFor(1, { path: '/tokens-ops', timeoutMs: 120_000 });
+  const error = `${new URL(sink.url('/')).origin}: token: the token endpoint gave no token: it answered 500`;
+  expect(said(failing!)).toMatchObject({ type: 'destination.failing', data: { destination: destination.id, error } });
+  expect((await system.control('GET', `/destinations/${destination.id}/health`)).body).toMatchObject({
+    state: 'failing',
+    lastError: { code: 'token', message: error },
+  });
+  sink.on('/token', { status: 200, body: JSON.stringify({ access_token: 'ours', token_type: 'Bearer' }) });
+  await sink.waitFor(1, { path: '/api', timeoutMs: 120_000 });
+  const [, recovered] = await sink.waitFor(2, { path: '/tokens-ops', timeoutMs: 120_000 });
+  expect(said(recovered!)).toMatchObject({
+    type: 'destination.recovered',
+    data: { destination: destination.id, since: said(failing!).data.since },
+  });
+  expect(sink.received('/tokens-ops')).toHaveLength(2);
+}, 300_000);
+
 test('alerts tell of a certificate near its end, a costly filter and a URL that refuses what another accepts', async () => {
   const { sink, system } = stage;
   expect((await system.control('PATCH', '/alerts', { webhooks: [{ url: sink.url('/kinds') }] })).status).toBe(200);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Notice } from '../../services/control/alerts/notice';
-import { evidenceOf } from '../../services/control/alerts/health';
+import { evidenceOf } from '../../services/control/alerts/evidence';
 import {
   acknowledge,
   addNotices,

@@ -5,7 +5,7 @@ export const alerts = {
     emailHint: 'Addresses separated by commas. Each gets every alert',
     saveTask: 'save the alerts',
     failingAfter: 'Failing after',
-    failingAfterHint: 'No success for this long, and at least one failure',
+    failingAfterHint: 'No success for this long, with failures or with nothing that could be sent',
     deadLettersEvery: 'Dead-letter alerts at most every',
     deadLettersEveryHint: 'The first one immediately, then grouped',
     disableAfterFailing: 'Disable after failing for',

@@ -11,6 +11,7 @@ const LEAST_FAILURES = 2;
  * | Health                                               | Decision                                              |
  * | ---------------------------------------------------- | ----------------------------------------------------- |
  * | failed for `failingFor`, and no success              | notice `failing`, open                                |
+ * | nothing could be sent for `failingFor`, likewise      | notice `failing`, open                                |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
  * | dead letters, the last alert of them long enough ago | notice `dead_letters`, with their number              |
  * | deliveries to some URLs only, likewise               | notice `partly_delivered`, with their number          |
@@ -18,7 +19,8 @@ const LEAST_FAILURES = 2;
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  *
  * The time of a failure counts up to the last one, and up to now while an announced attempt is still to come. One failure
- * counts only in the latter case, and switches nothing off.
+ * counts only in the latter case, and switches nothing off. Deliveries that nothing could be sent for, for example without
+ * a token, count likewise until their window ends, if something still waits. They switch nothing off.
  */
 
 export interface Context {
@@ -27,6 +29,8 @@ export interface Context {
   destination: Destination | undefined;
   settings: AlertSettings;
   nowMs: number;
+  /** number of deliveries that wait; undefined: unknown */
+  waiting?: number | undefined;
   /** number of deliveries that are still dead of those whose dead letters were not reported; undefined: unknown */
   stillDead?: number | undefined;
   /** number of unreported deliveries that some URL still lacks; undefined: unknown */
@@ -67,13 +71,14 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
     decision.ended.push({ id: failing.notice, at: successAt });
     health.failing = null;
   }
-  const all = outageOf(health, nowMs);
-  const isAwaited = health.awaitedUntil > nowMs;
-  const outage = all && (isAwaited || all.count >= LEAST_FAILURES) ? all : undefined;
-  if (outage && !health.failing && outage.ms >= settings.failingForMs) {
-    const raised = notice(decision, context, { kind: 'failing', since: outage.since, failures: outage.count });
+  // Its delivery was cancelled, or ended in another way that is no evidence.
+  if (health.blocked && context.waiting === 0) delete health.blocked;
+  const outage = shownBy(health, nowMs);
+  const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);
+  if (lack && !health.failing && lack.ms >= settings.failingForMs) {
+    const raised = notice(decision, context, { kind: 'failing', since: lack.since, failures: outage?.count ?? 0 });
     decision.notices.push(raised);
-    health.failing = { notice: raised.id, since: outage.since };
+    health.failing = { notice: raised.id, since: lack.since };
   }
   const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
   // Alerts report trouble, so their own destination is never switched off for failing.
@@ -81,6 +86,20 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   const isSure = outage !== undefined && outage.count >= LEAST_FAILURES;
   decision.switchOff = id !== ALERTS_ID && limit > 0 && isSure && outage.ms >= limit;
   health.switchingOff = decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
+}
+
+/** Returns undefined if there are too few failures to show an outage. */
+function shownBy(failures: Parameters<typeof outageOf>[0] | undefined, nowMs: number): ReturnType<typeof outageOf> {
+  const outage = failures && outageOf(failures, nowMs);
+  return outage && (failures.awaitedUntil > nowMs || outage.count >= LEAST_FAILURES) ? outage : undefined;
+}
+
+/** Joins the time of failures and the time in which nothing could be sent. */
+function lackOfSuccess(outages: readonly ReturnType<typeof outageOf>[]): { since: number; ms: number } | undefined {
+  const shown = outages.filter((outage) => outage !== undefined);
+  if (shown.length === 0) return undefined;
+  const since = Math.min(...shown.map((outage) => outage.since));
+  return { since, ms: Math.max(...shown.map((outage) => outage.since + outage.ms)) - since };
 }
 
 function whileOff(decision: Decision, context: Context): void {
@@ -95,7 +114,7 @@ function whileOff(decision: Decision, context: Context): void {
   const closes = isWaypost ? {} : ({ closes: true } as const);
   if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs, ...closes });
   // Failures count from the beginning once somebody switches it on again.
-  Object.assign(health, { failures: [], awaitedUntil: 0, blockedAt: undefined, failing: null, switchingOff: null });
+  Object.assign(health, { failures: [], awaitedUntil: 0, blocked: undefined, failing: null, switchingOff: null });
   if (!context.destination) Object.assign(health, { dead: null, partly: null });
 }
 

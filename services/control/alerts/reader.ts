@@ -6,7 +6,7 @@ import { newerFormat } from '../../../shared/service/errors';
 import { addToHealth, beginPositions, movePositions, readPositions } from './store';
 import { saveSignals } from './signal-store';
 import { type History } from '../history/history';
-import { type Evidence, evidenceOf } from './health';
+import { type Evidence, evidenceOf } from './evidence';
 import { holding, type Signal, signalOf } from './signals';
 
 /**

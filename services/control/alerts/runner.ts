@@ -12,7 +12,7 @@ import { type ConfigEntries } from '../config/config-entries';
 import { addNotices, dueNotices, endNotices, lockHealth, saveHealth, settleAlerts, troubled } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
-import { countDead, countPartly } from '../history/queries';
+import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
 import { type Context, decide, type Decision, isNews } from './decide';
@@ -173,7 +173,8 @@ export class Alerts {
     for (const [id, health] of await lockHealth(queries, ids)) {
       const stillDead = health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
       const stillPartly = health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
-      decided.push([id, decide(health, { ...this.#context(id, at), stillDead, stillPartly })]);
+      const waiting = health.blocked && isRead ? (await openOf(queries, id)).count : undefined;
+      decided.push([id, decide(health, { ...this.#context(id, at), waiting, stillDead, stillPartly })]);
     }
     const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
     const notices = decided.flatMap(([, decision]) => decision.notices);

@@ -1,5 +1,6 @@
 import { type Total } from '../../../shared/api/fields';
-import { type Evidence, addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { type Evidence } from './evidence';
+import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
 import { type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';

@@ -110,7 +110,8 @@ export function stateOf({ destination, whole, recent, open, waitsMs, circuits, k
  * over if nothing waits.
  */
 function isBlocked(known: Health | undefined, open: number): boolean {
-  const { blockedAt = 0, successAt, failures = [] } = known ?? {};
+  const { blocked, successAt, failures = [] } = known ?? {};
+  const blockedAt = blocked?.failures.at(-1)?.at ?? 0;
   return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
 }
 
@@ -135,7 +136,7 @@ function stateSince(observed: Observed, state: State): number {
       return lastAttemptAt ?? setAt ?? createdAt;
     case 'failing': {
       const begun = known?.failing?.since ?? known?.failures[0]?.at ?? circuits[0]?.at;
-      const blocked = isBlocked(known, open.count) ? Math.max(open.oldestAt ?? 0, known?.successAt ?? 0) : undefined;
+      const blocked = isBlocked(known, open.count) ? known?.blocked?.failures[0]?.at : undefined;
       return begun ?? blocked ?? runOf(observed, state) ?? nowMs;
     }
     case 'healthy':

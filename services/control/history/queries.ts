@@ -131,7 +131,7 @@ export function openDeliveries(database: Database): Promise<OpenCount[]> {
 
 /** Returns the open deliveries of one destination: their number, and when the oldest was accepted. */
 export async function openOf(
-  { query }: Database,
+  { query }: Queries,
   destination: string,
 ): Promise<{ count: number; oldestAt: number | null }> {
   const [row] = await query<{ count: number; oldest: number | null }>(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type Context, decide, type Decision, isNews } from '../../../../services/control/alerts/decide';
-import { type Evidence, addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
+import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { addEvidence, type Health, unknownHealth } from '../../../../services/control/alerts/health';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 
@@ -12,6 +13,9 @@ const destination = (over: Partial<Destination> = {}): Destination => ({
 });
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number): Evidence => ({ kind: 'failed', destination: 'dst_1', at, until: at, error: 'status 503' });
+const blocked = (at: number, until = at): Evidence => ({
+  ...{ kind: 'blocked', destination: 'dst_1', at, until, error: 'token: it answered 500', code: 'token' },
+});
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
 
 /** Adds evidence piece by piece, and decides after each piece. */
@@ -51,6 +55,19 @@ it.each<[string, (Evidence[] | number)[], string[]]>([
     ],
     ['failing', 'recovered', 'failing'],
   ],
+  ['none after one delivery that could not be sent', [[blocked(10)], 5_000], []],
+  ['failing if nothing could be sent for the set time', [[blocked(10)], [blocked(110)]], ['failing']],
+  ['failing while the window of one delivery that could not be sent is open', [[blocked(10, 300)], 110], ['failing']],
+  [
+    'failing after failures and waits together',
+    [
+      [failed(10), failed(20)],
+      [blocked(60), blocked(110)],
+    ],
+    ['failing'],
+  ],
+  ['none if a success came between two waits', [[blocked(10), ok(50), blocked(110)]], []],
+  ['recovered if something is sent again', [[blocked(10), blocked(110)], [ok(120)]], ['failing', 'recovered']],
   ['none for a recovery without a failing notice', [[failed(10)], [ok(20)]], []],
   ['dead letters', [[dead(10), dead(10)]], ['dead_letters']],
   ['one for further dead letters within the interval', [[dead(10)], [dead(20)], 900], ['dead_letters']],
@@ -80,6 +97,28 @@ it('a notice contains the start, the failures, the error and the number of dead 
   ]);
   expect(ended).toEqual([{ id: notices[0]!.id, at: 120 }]);
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
+});
+
+it('the notice of a destination to which nothing can be sent has the cause, and no failed attempt', () => {
+  const { notices } = play([[blocked(10)], [blocked(110)], 150, [blocked(160)]]);
+  expect(notices).toMatchObject([{ kind: 'failing', since: 10, failures: 0, error: 'token: it answered 500' }]);
+});
+
+it('nothing is reported of a destination to which nothing could be sent, if nothing waits any more', () => {
+  const { health, notices } = play([[blocked(10, 300)], 110], { waiting: 0 });
+  expect([notices, health.blocked]).toEqual([[], undefined]);
+  expect(kinds(play([[blocked(10, 300)], 110], { waiting: 1 }).notices)).toEqual(['failing']);
+});
+
+it('no destination is switched off because nothing can be sent to it', () => {
+  const over = { settings: { ...settings, switchOffAfterMs: 200 } };
+  expect(play([[failed(10), failed(20)], [blocked(30), blocked(400, 900)], 500], over).switches).toEqual([]);
+});
+
+it('earlier waits do not count after a destination is switched on again', () => {
+  const { health } = play([[blocked(10), blocked(20)]], { destination: destination({ enabled: false }) });
+  const context = { id: 'dst_1', destination: destination(), settings, nowMs: 200 };
+  expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
 });
 
 it('an announced attempt keeps a destination failing as time passes', () => {
@@ -175,7 +214,7 @@ it('with any evidence a notice opens once and ends once, and a repeated decision
   const piece = fc.oneof(
     fc.array(
       fc
-        .record({ kind: fc.constantFrom(ok, failed, dead), at: fc.integer({ min: 0, max: 2_000 }) })
+        .record({ kind: fc.constantFrom(ok, failed, blocked, dead), at: fc.integer({ min: 0, max: 2_000 }) })
         .map(({ kind, at }) => kind(at)),
       { maxLength: 5 },
     ),

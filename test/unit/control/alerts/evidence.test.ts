@@ -1,4 +1,4 @@
-import { type Evidence, evidenceOf } from '../../../../services/control/alerts/health';
+import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
 
@@ -46,10 +46,12 @@ it('the evidence that nothing can be sent contains the cause, if the delivery me
   const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
-    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), code: 'token' },
+    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), until: Date.parse(aWait().expiresAt), code: 'token' },
     error: 'https://a.example: token: it answered 500',
   });
-  expect(of(aWait({ reason: 'token' }))).toEqual({ kind: 'blocked', destination: 'dst_1', at: ms(1) });
+  expect(of(aWait({ reason: 'token' }))).toEqual({
+    ...{ kind: 'blocked', destination: 'dst_1', at: ms(1), until: Date.parse(aWait().expiresAt) },
+  });
   expect(of(aWait({ reason: 'secrets_unreadable' }))).toMatchObject({
     ...{ code: 'secrets_unreadable', error: 'the secrets of the destination cannot be decrypted' },
   });

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
-import {
-  type Evidence,
-  addEvidence,
-  type Health,
-  isQuiet,
-  outageOf,
-  unknownHealth,
-} from '../../../../services/control/alerts/health';
+import { type Evidence } from '../../../../services/control/alerts/evidence';
+import { addEvidence, type Health, isQuiet, outageOf, unknownHealth } from '../../../../services/control/alerts/health';
 
 const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
 const failed = (at: number, until = at): Evidence => ({
@@ -17,7 +11,7 @@ const failed = (at: number, until = at): Evidence => ({
   error: `at ${at}`,
 });
 const blocked = (at: number, error?: string): Evidence => ({
-  ...{ kind: 'blocked', destination: 'dst_1', at },
+  ...{ kind: 'blocked', destination: 'dst_1', at, until: at + 5 },
   ...(error !== undefined && { error, code: 'token' }),
 });
 const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
@@ -46,18 +40,18 @@ it('the health is quiet if there is nothing to decide', () => {
   expect(isQuiet(after(dead(2)))).toBe(false);
 });
 
-it.each<[string, Evidence[], number | undefined]>([
+it.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [failed(10)], undefined],
-  ['a wait for a token', [blocked(10)], 10],
-  ['two waits, read in the other order', [blocked(20), blocked(10)], 20],
+  ['a wait for a token', [blocked(10)], { since: 10, ms: 5, count: 1 }],
+  ['two waits, read in the other order', [blocked(20), blocked(10)], { since: 10, ms: 15, count: 2 }],
   ['a success after it', [blocked(10), ok(20)], undefined],
   ['a success that is read before it', [ok(20), blocked(10)], undefined],
-  ['a success before it', [blocked(20), ok(10)], 20],
-  ['a failed attempt after it, which shows no more than it', [blocked(10), failed(20)], 10],
-])('the health knows since when nothing can be sent after %s', (_, evidence, at) => {
+  ['a success before it', [blocked(20), ok(10)], { since: 20, ms: 5, count: 1 }],
+  ['a failed attempt after it, which is no success', [blocked(10), failed(20)], { since: 10, ms: 5, count: 1 }],
+])('the health knows how long nothing could be sent after %s', (_, evidence, outage) => {
   const health = after(...evidence);
-  expect(health.blockedAt).toBe(at);
-  if (at !== undefined) expect(isQuiet(health)).toBe(false);
+  expect(health.blocked && outageOf(health.blocked, 1_000)).toEqual(outage);
+  if (outage) expect(isQuiet(health)).toBe(false);
 });
 
 it('a wait without its cause keeps the cause that is known', () => {

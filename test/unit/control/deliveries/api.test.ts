@@ -1,4 +1,4 @@
-import { evidenceOf } from '../../../../services/control/alerts/health';
+import { evidenceOf } from '../../../../services/control/alerts/evidence';
 import { addToHealth } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
@@ -6,6 +6,7 @@ import { parseVersion, recordVersions } from '../../../../services/control/desti
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
@@ -98,22 +99,23 @@ describe('GET /deliveries', () => {
     expect([await next(), (await get('/deliveries/dlv_4')).budget.nextAttemptAt]).toEqual([null, null]);
   });
 
-  it.each([
+  it.each<[string, string, string?]>([
     ['status=lost', 'status'],
     ['type=other', 'type'],
     ['code=600', 'code'],
     ['code=50', 'code'],
     ['error=Time out', 'error'],
-    ['q=ab', 'q'],
+    ['q=ab', 'q', 'must have at least 3 characters'],
+    ['user=', 'user', 'must not be empty'],
     ['since=yesterday', 'since'],
     ['limit=0', 'limit'],
     ['after=nonsense', 'after'],
     ['user=a&user=b', 'user'],
     ['usr=a', 'usr'],
-  ])('the filter %s is refused', async (query, parameter) => {
+  ])('the filter %s is refused', async (query, parameter, detail = expect.any(String)) => {
     const answer = await control.call('get', `/deliveries?${query}`);
     expect(answer.status).toBe(422);
-    expect(answer.body.errors).toEqual([{ parameter, detail: expect.any(String) }]);
+    expect(answer.body.errors).toEqual([{ parameter, detail }]);
   });
 
   it('the list omits responses, which may be megabytes', async () => {
@@ -126,8 +128,13 @@ describe('GET /deliveries', () => {
 
 describe('GET /deliveries/{id}', () => {
   const BODY = '{"version":1,"type":"track","userId":"user-1","event":"Order"}';
-  const held = (value: string, delivery = 'dlv_1') => {
-    control.memory.append([{ topic: 'webhooks', key: 'k', value, headers: { delivery } }]);
+  const DELIVERY: Delivery = {
+    ...{ id: 'dlv_1', messageId: 'msg-1', sourceId: 'src_1', destinationId: 'dst_1', type: 'track', traceparent: '' },
+    ...{ acceptedAt: 1, expiresAt: 1, attempt: 0, hop: 0, replay: 0, closed: [] },
+  };
+  const held = (value: string, delivery: Pick<Delivery, 'id'> = { id: 'dlv_1' }) => {
+    const headers = encodeDelivery({ ...DELIVERY, ...delivery });
+    control.memory.append([{ topic: 'webhooks', key: 'k', value, headers }]);
     return { topic: 'webhooks', partition: 0, offset: control.memory.records('webhooks').length - 1 };
   };
 
@@ -155,7 +162,7 @@ describe('GET /deliveries/{id}', () => {
   it('a delivery has no body if its record is gone or belongs to another', async () => {
     await record(anAttempt({ record: { topic: 'webhooks', partition: 0, offset: 99 } }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'delivered', body: null });
-    const record2 = held(BODY, 'dlv_other');
+    const record2 = held(BODY, { id: 'dlv_other' });
     await record(anAttempt({ delivery: 'dlv_2', record: record2 }));
     expect((await get('/deliveries/dlv_2')).body).toBeNull();
   });
@@ -186,6 +193,49 @@ describe('GET /deliveries/{id}', () => {
     // An attempt of an earlier version does not say which URL it called.
     const [old] = (await get('/deliveries/dlv_2')).attempts[0].urls;
     expect(old).toMatchObject({ address: null, request: { rebuilt: true, url: 'https://a.example' } });
+  });
+
+  const JSON_TYPE = 'application/json';
+  it.each<[string, object, Partial<Delivery>, object, object?]>([
+    ['the default body', {}, {}, { 'content-type': JSON_TYPE }],
+    [
+      'a CloudEvent',
+      { format: 'cloudevents' },
+      {},
+      { 'content-type': 'application/cloudevents+json; charset=utf-8' },
+      { 'content-type': 'application/cloudevents-batch+json; charset=utf-8' },
+    ],
+    ['a text', { body: '"user " + userId' }, {}, { 'content-type': 'text/plain; charset=utf-8' }],
+    ['a map', { body: '{"a": 1}' }, {}, { 'content-type': JSON_TYPE }],
+    ['a body of unknown kind', { body: 'properties.body' }, {}, { 'content-type': 'unknown' }],
+    ['a rendered content type', { headers: { 'Content-Type': 'properties.type' } }, {}, { 'content-type': 'unknown' }],
+    [
+      'a form, by its record',
+      { body: '"a=1"', headers: { 'Content-Type': '"application/x-www-form-urlencoded"', 'X-User': 'userId' } },
+      { contentType: 'application/x-www-form-urlencoded', headers: ['X-User', 'u-1'], method: 'PUT' },
+      { 'content-type': 'application/x-www-form-urlencoded', 'x-user': 'u-1' },
+    ],
+  ])('an attempt shows the content type and the headers of %s', async (_, request, recorded, headers, inBatch = {}) => {
+    const made = (
+      await control.call('post', '/destinations').send({
+        ...{ name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }], request },
+      })
+    ).body;
+    const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
+    const isRecorded = Object.keys(recorded).length > 0;
+    const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
+    await record(
+      anAttempt({ destination: made.id, urls: [url], ...(isRecorded && { record: held('a=1', stored) }) }),
+      anAttempt({
+        ...{ delivery: 'dlv_2', destination: made.id },
+        urls: [{ ...url, batch: { id: 'bat_1', size: 2, index: 0 } }],
+      }),
+    );
+    const sentBy = async (id: string) => (await get(`/deliveries/${id}`)).attempts[0].urls[0].request;
+    const shown = await sentBy('dlv_1');
+    expect({ 'content-type': 'unknown', ...shown.headers }).toMatchObject(headers);
+    expect(shown.method).toBe(recorded.method ?? 'POST');
+    expect((await sentBy('dlv_2')).headers).toMatchObject(inBatch);
   });
 
   describe('after the destination changed', () => {

@@ -31,9 +31,11 @@ const observed = (over: Partial<Observed> = {}): Observed => ({
 const failing = (since: number): Health => ({ ...unknownHealth(), failing: { notice: 'ntc_1', since } });
 const failures = (at: number): Health => ({ ...unknownHealth(), failures: [{ at, count: 3 }] });
 
+/** @param at the last time that nothing could be sent, 3 s after the first one */
 const blocked = (at: number, successAt: number | null = null): Health => ({
   ...unknownHealth(),
-  ...{ blockedAt: at, successAt, error: { at, text: 'https://a.example: token: it answered 500', code: 'token' } },
+  blocked: { failures: [at - 3_000, at].map((each) => ({ at: each, count: 1 })), awaitedUntil: 0 },
+  ...{ successAt, error: { at, text: 'https://a.example: token: it answered 500', code: 'token' } },
 });
 
 const good = counts(1, { attempts: 200, delivered: 200 });
@@ -138,14 +140,14 @@ it.each<[string, string, string, Partial<Observed>]>([
   ],
   [
     'failing',
-    'since the oldest delivery that waits, if nothing can be sent',
-    iso(NOW - 5_000),
+    'since nothing can be sent',
+    iso(NOW - 4_000),
     { known: blocked(NOW - 1_000), open: { count: 3, oldestAt: NOW - 5_000 } },
   ],
   [
-    ...(['failing', 'since the last success, if nothing can be sent after it', iso(NOW - 4_000)] as const),
+    ...(['failing', 'although attempts succeeded before nothing could be sent', iso(NOW - 4_000)] as const),
     {
-      ...{ steps: good, recent: good, known: blocked(NOW - 1_000, NOW - 4_000) },
+      ...{ steps: good, recent: good, known: blocked(NOW - 1_000, NOW - 5_000) },
       open: { count: 3, oldestAt: NOW - 5_000 },
     },
   ],

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { evidenceOf } from '../../../../services/control/alerts/health';
+import { evidenceOf } from '../../../../services/control/alerts/evidence';
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { countsOf, sumCounts } from '../../../../services/control/history/minute-counts';
 import { parseEvents } from '../../../../services/control/history/parse-events';
