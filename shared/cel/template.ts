@@ -21,7 +21,7 @@ export interface RenderedText {
 export interface Template<T> {
   kind: 'template';
   /** kind of every result; undefined if the message decides */
-  yields: RenderedText['kind'] | undefined;
+  yields: 'map' | 'list' | 'text' | undefined;
   /** @param units limit of its work (`work-limit.ts`) */
   render: (variables: Variables, units?: number) => T | Failure;
 }
@@ -67,7 +67,7 @@ function compileTemplate<T>(
   };
 }
 
-function yieldsOf({ name }: CelType): RenderedText['kind'] | undefined {
-  if (name === 'dyn') return undefined;
-  return name === 'string' ? 'text' : 'json';
+function yieldsOf({ name }: CelType): Template<unknown>['yields'] {
+  if (name === 'string') return 'text';
+  return name === 'map' || name === 'list' ? name : undefined;
 }

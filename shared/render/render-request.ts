@@ -3,10 +3,11 @@ import { type Failure } from '../cel/evaluation-error';
 import { messageVariables, type Variables } from '../cel/json-values';
 import { type Mistake } from '../cel/syntax';
 import { BUDGET, MessageBudget, spent } from '../cel/work-limit';
-import { formatBody, type Formatted } from '../model/formats/format-body';
+import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/format-body';
 import { type Destination } from '../model/config';
 import { type Delivery } from '../model/delivery';
 import { type Message } from '../model/message';
+import { type RequestSettings } from '../model/request-settings';
 import { CONTENT_TYPE, FIXED_HEADERS, valueProblem } from '../model/webhook-request';
 
 /**
@@ -38,6 +39,17 @@ export interface RenderFailure {
 /** Returns the failure as one line, for a dead letter. */
 export function failureText({ field, message }: RenderFailure): string {
   return `request/${field}: ${message}`;
+}
+
+/**
+ * Returns the content type of every body that these settings render.
+ * @returns undefined: JSON; null: the message decides
+ */
+export function contentTypeBy({ body, format }: Pick<RequestSettings, 'body' | 'format'>): string | null | undefined {
+  if (body === undefined) return format === 'cloudevents' ? CLOUDEVENTS_TYPE : undefined;
+  const template = compileBody(body);
+  if (template.kind === 'mistake' || template.yields === undefined) return null;
+  return template.yields === 'text' ? TEXT_TYPE : undefined;
 }
 
 type Target = Pick<Destination, 'request'>;

@@ -71,7 +71,7 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
     decision.ended.push({ id: failing.notice, at: successAt });
     health.failing = null;
   }
-  // Its delivery was cancelled, or ended in another way that is no evidence.
+  // A cancellation ends a wait without evidence.
   if (health.blocked && context.waiting === 0) delete health.blocked;
   const outage = shownBy(health, nowMs);
   const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);

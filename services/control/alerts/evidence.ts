@@ -30,8 +30,8 @@ export type Evidence =
   | { kind: 'partly'; destination: string; at: number; error: string };
 
 /**
- * @returns none for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway. Of the
- * successes in rows, the last one of each destination
+ * @returns none for records without an outcome, unreadable ones, and test sends, whose result a person sees anyway. One
+ * for each destination with successes in rows: the last one
  */
 export function evidenceOf(value: Buffer | null): Evidence[] {
   if (!value) return [];

@@ -27,7 +27,7 @@ export interface AlertsMaking {
   now: Date;
   encryptor: Encryptor;
   newWebhookId: () => string;
-  /** whether WAYPOST_SMTP_URL is set */
+  /** true if WAYPOST_SMTP_URL is set */
   sendsMail: boolean;
 }
 

@@ -1,8 +1,11 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
+import { batchContentType } from '../../../shared/model/batch';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
+import { type Delivery } from '../../../shared/model/delivery';
 import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
-import { FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
+import { CONTENT_TYPE, FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
+import { contentTypeBy } from '../../../shared/render/render-request';
 
 /**
  * Shows which URL an attempt called, and the request as it was sent, by the version of the destination that the attempt
@@ -18,10 +21,16 @@ interface CalledRequest {
   rebuilt?: true;
 }
 
-export type CalledUrl = (url: UrlAttempt) => { address: string | null; request: CalledRequest | null };
+/** @param replay number of the replay that made the attempt */
+export type CalledUrl = (url: UrlAttempt, replay: number) => { address: string | null; request: CalledRequest | null };
+
+/** A request as the record of a delivery has it. */
+type SentRequest = Pick<Delivery, 'replay' | 'method' | 'contentType' | 'headers'>;
 
 export interface CalledContext {
   deliveryId: string;
+  /** the last replay; undefined: Kafka no longer has the record */
+  sent: SentRequest | undefined;
   /** the destination as it is today; undefined: deleted */
   today: Destination | undefined;
   /** versions of the destination that control has seen; undefined: unknown */
@@ -35,41 +44,60 @@ const MASKED = '***';
 
 export function calledUrl(context: CalledContext): CalledUrl {
   const { today, versionOf, seesUrls } = context;
-  return (url) => {
+  return (url, replay) => {
     const { origin, destinationVersion } = url;
+    const requestOf = (destination: Destination | undefined) =>
+      context.sent?.replay === replay ? context.sent : requestBy(destination);
     if (destinationVersion === undefined) {
       // The attempt does not name the version, so the headers are those of today.
-      const headers = headersOf(context, url, today);
-      return { address: null, request: { url: origin, method: methodOf(today), rebuilt: true, headers } };
+      const request = requestOf(today);
+      const headers = { ...renderedHeaders(request, url), ...headersOf(context, url, today) };
+      return { address: null, request: { url: origin, method: request.method ?? 'POST', rebuilt: true, headers } };
     }
     const then = versionOf(destinationVersion);
     const webhook = webhookOf(then, url);
     if (!then || !webhook) return { address: null, request: null };
     const address = seesUrls ? (context.encryptor.decrypt(webhook.url, then.id).text ?? null) : null;
     const changedHeaders = changes(context, then, url);
+    const sent = requestOf(then);
     const request: CalledRequest = {
       url: address ?? origin,
-      method: methodOf(then),
-      headers: headersOf(context, url, then),
+      method: sent.method ?? 'POST',
+      headers: { ...renderedHeaders(sent, url), ...headersOf(context, url, then) },
       ...(changedHeaders.length > 0 && { changed: true, changedHeaders }),
     };
     return { address, request };
   };
 }
 
-function methodOf(destination: Destination | undefined): string {
-  return destination?.request?.method ?? 'POST';
-}
-
 function webhookOf(destination: Destination | undefined, { url }: UrlAttempt): EncryptedWebhook | undefined {
   return destination?.webhooks.find(({ id }) => id === url);
+}
+
+/** A request as it was rendered. `contentType` undefined: JSON; null: only the message decides it, which is not known. */
+type RenderedRequest = Pick<SentRequest, 'method' | 'headers'> & { contentType?: string | null | undefined };
+
+/** Returns the request by the settings of a destination, without the headers that only the message decides. */
+function requestBy(destination: Destination | undefined): RenderedRequest {
+  const { method, headers = {}, ...rest } = destination?.request ?? {};
+  const isRendered = Object.keys(headers).some((name) => name.toLowerCase() === CONTENT_TYPE);
+  return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(rest) };
+}
+
+/** Returns the headers that the router renders, in lower case. */
+function renderedHeaders({ contentType, headers = [] }: RenderedRequest, { batch }: UrlAttempt) {
+  const named: Record<string, string> = {};
+  const type = contentType === undefined ? FIXED_HEADERS[CONTENT_TYPE] : contentType;
+  if (type !== null) named[CONTENT_TYPE] = (batch && batchContentType(type)) ?? type;
+  for (let i = 0; i + 1 < headers.length; i += 2) named[(headers[i] ?? '').toLowerCase()] = headers[i + 1] ?? '';
+  return named;
 }
 
 /** Masks secrets. It leaves out Waypost's headers whose values are stored nowhere, since they differ with each request. */
 function headersOf(context: CalledContext, url: UrlAttempt, destination: Destination | undefined) {
   const secret = Object.keys(secretHeaders(context, destination, webhookOf(destination, url)));
   return {
-    ...FIXED_HEADERS,
+    'user-agent': FIXED_HEADERS['user-agent'],
     'webhook-id': url.batch?.id ?? context.deliveryId,
     ...Object.fromEntries(secret.map((name) => [name, MASKED])),
   };

@@ -84,7 +84,7 @@ export function deliveryDetail(row: DeliveryRow, present: Present, called: Calle
       expiresAt: view.expiresAt,
       waitsFor: isUnderWay(view.status) ? view.reason : null,
     },
-    attempts: row.tries.map((each) => attemptView(each, (url) => ({ ...url, ...called(url) }))),
+    attempts: row.tries.map((each) => attemptView(each, (url) => ({ ...url, ...called(url, each.replay) }))),
   };
 }
 

@@ -136,8 +136,9 @@ async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean)
   const row = await find(deps, id);
   const today = config.destination(row.destination);
   const versionOf = await versionsOf(deps, row);
-  const called = calledUrl({ deliveryId: row.id, today: today?.data, versionOf, encryptor, seesUrls });
   const record = await findRecord(kafka, row, now().getTime());
+  const sent = record && deadDelivery(record)?.delivery;
+  const called = calledUrl({ deliveryId: row.id, sent, today: today?.data, versionOf, encryptor, seesUrls });
   return {
     ...deliveryDetail(row, presentOf(deps), called),
     body: record?.value ? bodyJson(record.value) : null,

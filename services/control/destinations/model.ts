@@ -22,7 +22,7 @@ import {
   retryErrors,
   sealProxy,
 } from './delivery-options';
-import { headerClashes, requestFields, requestView, storedRequest } from './request';
+import { bodyClashes, headerClashes, requestFields, requestView, storedRequest } from './request';
 import { secretsNow, secretsView } from './rotation';
 import { sealSignature, signatureErrors, signatureFields, signatureView } from './signature';
 import { openWebhooks } from './stored-webhook';
@@ -119,7 +119,7 @@ function optionErrors(
     ...retryErrors(body, { tiersMs, retention }),
     ...proxyErrors(body, before),
   ];
-  return [...errors, ...batchErrors(body, webhooks)];
+  return [...errors, ...bodyClashes(body, webhooks), ...batchErrors(body, webhooks)];
 }
 
 function webhooksIn(body: Json): JsonObject[] {

@@ -5,7 +5,7 @@ import { compileBody, compileHeader, type Template } from '../../../shared/cel/t
 import { type RequestSettings } from '../../../shared/model/request-settings';
 import { type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
-import { headerNames } from './stored-webhook';
+import { headerNames, isAuth } from './stored-webhook';
 import { type FieldError, pointer } from '../http/problem';
 
 /** Validates the `request` of a destination, and converts it between its API form and its stored form. Pure. */
@@ -68,6 +68,22 @@ export function headerClashes(body: Json, webhooks: readonly { headers?: unknown
       pointer: pointer(['request', 'headers', name]),
       detail: 'is also a header of a webhook, of its authentication or of the signature. Remove one of them',
     }));
+}
+
+/**
+ * Returns an error if the body is a list or text and the authentication of a URL needs a map.
+ * @param body after the merge
+ * @param webhooks sent or stored
+ */
+export function bodyClashes(body: Json, webhooks: readonly { auth?: unknown }[]): FieldError[] {
+  const template = field(field(body, 'request'), 'body');
+  if (typeof template !== 'string' || !webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty'))
+    return [];
+  const compiled = compileBody(template);
+  const yields = compiled.kind === 'template' ? compiled.yields : undefined;
+  if (yields === undefined || yields === 'map') return [];
+  const detail = `is ${yields === 'list' ? 'a list' : 'text'}, but the authentication pagerduty writes the routing key into a map. Yield a map, such as {"event_action": "trigger", "payload": …}`;
+  return [{ pointer: pointer(['request', 'body']), detail }];
 }
 
 function field(value: unknown, name: string): unknown {

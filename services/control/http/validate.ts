@@ -43,7 +43,7 @@ const KINDS: Record<string, string> = {
   object: 'an object',
   record: 'an object',
 };
-const UNITS: Record<string, string> = { string: 'characters', array: 'items' };
+const UNITS: Record<string, string> = { string: 'character', array: 'item' };
 
 /** Returns a Zod issue as the end of a sentence that starts with the name of the field. It never repeats the value. */
 function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
@@ -53,15 +53,20 @@ function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_value') {
     return missing ? 'is required' : `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
   }
-  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
-  if (issue.code === 'too_small') return `must ${amount(issue.origin, `at least ${issue.minimum}`)}`;
-  if (issue.code === 'too_big') return `must ${amount(issue.origin, `at most ${issue.maximum}`)}`;
-  return undefined;
+  return sizeInWords(issue);
 }
 
-function amount(origin: string, bound: string): string {
+/** Returns an issue about a size in words; undefined for any other issue. */
+function sizeInWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'too_big') return bounded(issue.origin, 'at most', issue.maximum);
+  if (issue.code !== 'too_small') return undefined;
+  const isEmpty = issue.origin in UNITS && issue.minimum === 1;
+  return isEmpty ? 'must not be empty' : bounded(issue.origin, 'at least', issue.minimum);
+}
+
+function bounded(origin: string, bound: string, size: number | bigint): string {
   const unit = UNITS[origin];
-  return unit === undefined ? `be ${bound}` : `have ${bound} ${unit}`;
+  return unit === undefined ? `must be ${bound} ${size}` : `must have ${bound} ${size} ${unit}${size === 1 ? '' : 's'}`;
 }
 
 /**
@@ -96,7 +101,7 @@ export function hasNul(value: unknown): boolean {
 function queryInWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return issue.input === undefined ? 'is required' : 'must be given once';
   if (issue.code === 'invalid_value') return `must be ${issue.values.map((value) => String(value)).join(' or ')}`;
-  return undefined;
+  return sizeInWords(issue);
 }
 
 /**

@@ -16,12 +16,14 @@ export interface Formatted {
   headers?: string[];
 }
 
+export const CLOUDEVENTS_TYPE = 'application/cloudevents+json; charset=utf-8';
+
 const FORMATS: Record<BodyFormat, (message: Message, sourceId: string) => Formatted> = {
   default: (message) => ({ body: renderBody(message) }),
   thin: (message) => json(thinBody(message)),
   cloudevents: (message, sourceId) => ({
     body: structured(message, sourceId),
-    contentType: 'application/cloudevents+json; charset=utf-8',
+    contentType: CLOUDEVENTS_TYPE,
   }),
   'cloudevents-binary': (message, sourceId) => ({
     body: renderBody(message),

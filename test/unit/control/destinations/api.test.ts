@@ -265,6 +265,18 @@ describe('bad fields', () => {
       '#/batch',
       /authentication pagerduty/,
     ],
+    ...(
+      [
+        ['a list', '[message]', 'a list'],
+        ['text', '"user " + userId', 'text'],
+      ] as const
+    ).map(([what, body, named]): [string, object, string, RegExp] => [
+      `the authentication pagerduty beside a body that is ${what}`,
+      { webhooks: [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }], request: { body } },
+      '#/request/body',
+      new RegExp(`^is ${named}, but .* Yield a map, such as \\{"event_action": "trigger", .*\\}`),
+    ]),
+    ['no URL', { webhooks: [] }, '#/webhooks', /^must not be empty$/],
     ['a format beside a body', { request: { format: 'thin', body: '{"a": 1}' } }, '#/request/format', /with body/],
     [
       'an authentication beside a static header of its name',
@@ -370,6 +382,16 @@ describe('bad fields', () => {
     const [paged, batched] = [await make({ webhooks }), await make({ batch: {} })];
     for (const answer of [await patch(paged.id, { batch: {} }), await patch(batched.id, { webhooks })])
       expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/batch']]);
+  });
+
+  it('PATCH refuses a body of text beside a stored authentication pagerduty, and this authentication beside a stored body of text', async () => {
+    const webhooks = [{ url: URL_X, auth: { type: 'pagerduty', routingKey: 'k' } }];
+    const request = { body: 'userId + ""' };
+    const [paged, text] = [await make({ webhooks }), await make({ request })];
+    for (const answer of [await patch(paged.id, { request }), await patch(text.id, { webhooks })])
+      expect([answer.status, Object.keys(problems(answer.body))]).toEqual([422, ['#/request/body']]);
+    expect((await patch(paged.id, { request: { body: '{"event_action": "trigger"}' } })).status).toBe(200);
+    expect((await patch(paged.id, { request: { body: 'properties.anything' } })).status).toBe(200);
   });
 
   it('PATCH names every bad field', async () => {
