@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
 import { listAll } from '../entries';
-import { ATTEMPT_COLUMNS, deliveryColumns, tryOf } from '../output/deliveries';
+import { ATTEMPT_COLUMNS, deliveryColumns, triesOf, tryOf } from '../output/deliveries';
 import { printable } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -68,7 +68,7 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
     ['replays', delivery.replay || undefined],
   ]);
   if (print.json) return;
-  const tries = delivery.attempts.flatMap((attempt) => attempt.urls.map((url) => ({ attempt, url })));
+  const tries = triesOf(delivery.attempts);
   world.out('\n');
   print.rows(ATTEMPT_COLUMNS, tries, 'No attempts yet.');
   for (const { attempt, url } of tries) {

@@ -19,7 +19,7 @@ export function addNotices(program: Group): void {
       { title: 'AT', of: ({ at }) => at },
       { title: 'DESTINATION', of: ({ name }) => name },
       { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
-      { title: 'UNTIL', of: ({ endedAt }) => endedAt ?? 'it goes on' },
+      { title: 'UNTIL', of: ({ endedAt }) => endedAt ?? 'ongoing' },
       { title: 'ALERT', of: ({ alert }) => alert },
       { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
       { title: 'ERROR', of: ({ error }) => error },

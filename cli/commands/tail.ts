@@ -3,7 +3,7 @@ import { type Group, type Session } from '../command';
 import { type Fields, idField, optionsOf, readFields } from '../fields';
 import { follow } from '../listen/follow';
 import { Recent } from '../listen/recent';
-import { type DeliveryRow, type Try } from '../output/deliveries';
+import { type AttemptedUrl, type DeliveryRow } from '../output/deliveries';
 import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
 import { printable } from '../output/table';
@@ -89,7 +89,7 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
   }
 }
 
-type Row = Try & { delivery: DeliveryRow };
+type Row = AttemptedUrl & { delivery: DeliveryRow };
 
 /** Returns the attempts that are new, in order. */
 function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {

@@ -125,12 +125,23 @@ export function keyCheck(lost: string[], of: number): Check {
 
 export interface Faring {
   name: string;
+  state: string;
+  lastError: { message: string } | null;
   dead: number;
   circuits: { origin: string; why: string }[];
 }
 
 export function destinationChecks(destinations: Faring[]): Check[] {
-  const checks = destinations.flatMap(({ name, dead, circuits }) => [
+  const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) => [
+    ...(state === 'failing' && circuits.length === 0 && dead === 0
+      ? [
+          warn(
+            `destination ${name}`,
+            `failing: ${lastError?.message ?? 'no answer is known'}`,
+            'See what waits with `waypost deliveries --destination NAME`.',
+          ),
+        ]
+      : []),
     ...circuits.map(({ origin, why }) =>
       warn(
         `destination ${name}`,

@@ -6,9 +6,23 @@ import { type Column } from './table';
 
 export type DeliveryRow = Deliveries['data'][number];
 type Attempt = DeliveryRow['attempts'][number];
-export interface Try {
+type Url = Attempt['urls'][number];
+export interface AttemptedUrl {
   attempt: Attempt;
-  url: Attempt['urls'][number];
+  url: Url;
+}
+interface Try {
+  attempt: Attempt;
+  /** of a URL that the attempt did not call only the id is known */
+  url: Partial<Omit<Url, 'outcome'>> & { origin: string; outcome: Url['outcome'] | 'not called' };
+}
+
+/** Returns a row for each URL of each attempt. */
+export function triesOf(attempts: readonly Attempt[]): Try[] {
+  return attempts.flatMap((attempt) => {
+    const others = (attempt.notCalled ?? []).map((origin) => ({ origin, outcome: 'not called' as const }));
+    return [...attempt.urls, ...others].map((url) => ({ attempt, url }));
+  });
 }
 
 /** @param nameOf returns the name of a destination */
@@ -38,6 +52,6 @@ export const ATTEMPT_COLUMNS: Column<Try>[] = [
   { title: 'URL', of: ({ url }) => url.origin },
   { title: 'OUTCOME', of: ({ url }) => url.outcome, paint: ({ url }) => paintOf(url.outcome) },
   { title: 'STATUS', of: ({ url }) => url.status, right: true },
-  { title: 'MS', of: ({ url }) => Math.round(url.durationMs), right: true },
+  { title: 'MS', of: ({ url }) => url.durationMs && Math.round(url.durationMs), right: true },
   { title: 'ERROR', of: ({ url }) => url.error?.message },
 ];

@@ -73,7 +73,7 @@ async function signIn(path: string): Promise<void> {
   const { page } = tab;
   await page.goto(at(path));
   await page.getByLabel(/^Token/).waitFor();
-  await isGood('sign-in');
+  await isGoodEverywhere('sign-in');
   await enter(stage.system.adminToken);
   expect(page.url()).toBe(at(path));
 }
@@ -91,6 +91,22 @@ async function isGood(name?: string, of = tab): Promise<void> {
   expect(await of.barriers()).toEqual([]);
   if (name !== undefined) await of.shoot(name);
   expect(of.complaints).toEqual([]);
+}
+
+/** Does the same in light mode, in dark mode and on a phone. */
+async function isGoodEverywhere(name?: string, of = tab): Promise<void> {
+  const { page } = of;
+  await isGood(name, of);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  // Dark mode changes nothing else.
+  expect(await of.barriers('color-contrast')).toEqual([]);
+  if (name !== undefined) await of.shoot(`${name}-dark`);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 390, height: 800 });
+  // Charts follow the width a moment later.
+  await eventually(async () => expect(await of.evaluate(WIDER)).toEqual([]));
+  if (name !== undefined) await of.shoot(`${name}-phone`);
+  await page.setViewportSize({ width: 1200, height: 800 });
 }
 
 /** A browser mostly waits for the answers to one page, so several tabs are faster. */
@@ -264,7 +280,7 @@ story(
       .waitFor();
     await page.getByText('Request headers').click();
     await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
-    await isGood('delivery');
+    await isGoodEverywhere('delivery');
 
     // An edited copy goes out once, as a test, with an id of its own.
     stage.sink.clear();
@@ -309,6 +325,7 @@ story(
     await choice.getByRole('button', { name: 'Replay' }).click();
     await stage.sink.waitFor(1, { path: '/crm-copy' });
     expect(stage.sink.received('/crm')).toHaveLength(1);
+    await page.getByText(/^Not called, .*\/crm$/).waitFor();
 
     // All rows of a page, sent again at once, to one URL.
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}&user=user-lost`));
@@ -340,7 +357,7 @@ story(
     await page.getByText('1 of 1 sent').waitFor();
     await page.getByLabel('Progress').getByText('done').waitFor();
     await stage.sink.waitFor(1, { path: '/warehouse' });
-    await isGood('replay');
+    await isGoodEverywhere('replay');
   },
   MINUTES,
 );
@@ -523,17 +540,7 @@ story(
       await own.page.goto(at(path));
       await own.page.getByRole('heading', { name: heading, exact: true }).waitFor();
       await own.page.getByText(shows, { exact: true }).first().waitFor();
-      await isGood(name, own);
-      await own.page.emulateMedia({ colorScheme: 'dark' });
-      // Dark mode changes nothing else.
-      expect(await own.barriers('color-contrast')).toEqual([]);
-      if (name !== undefined) await own.shoot(`${name}-dark`);
-      await own.page.emulateMedia({ colorScheme: 'light' });
-      await own.page.setViewportSize({ width: 390, height: 800 });
-      // Charts follow the width a moment later.
-      await eventually(async () => expect(await own.evaluate(WIDER)).toEqual([]));
-      if (name !== undefined) await own.shoot(`${name}-phone`);
-      await own.page.setViewportSize({ width: 1200, height: 800 });
+      await isGoodEverywhere(name, own);
     });
     // One step is not done, so the list of the first steps is there.
     await stage.system.control('PATCH', '/alerts', { webhooks: [] });

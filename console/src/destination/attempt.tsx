@@ -1,4 +1,5 @@
 import { Stack, Text } from '@mantine/core';
+import { type ReactNode } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { testWord } from '../../../shared/model/reasons';
@@ -25,9 +26,11 @@ interface Props {
   body?: unknown;
   /** a test is not retried */
   isTest?: boolean;
+  /** the URLs that the attempt did not call */
+  notCalled?: ReactNode;
 }
 
-export function AttemptView({ attempt, heading, body, isTest = false }: Props) {
+export function AttemptView({ attempt, heading, body, isTest = false, notCalled }: Props) {
   return (
     <section className="card" aria-label={heading}>
       <div className="row">
@@ -40,6 +43,7 @@ export function AttemptView({ attempt, heading, body, isTest = false }: Props) {
       {attempt.urls.map((url) => (
         <TryView key={url.url} of={url} body={body} isTest={isTest} />
       ))}
+      {notCalled}
     </section>
   );
 }

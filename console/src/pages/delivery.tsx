@@ -8,6 +8,7 @@ import { RecallDelivery } from '../delivery/recall';
 import { EditAndResend } from '../delivery/resend';
 import { budgetInWords, momentsOf } from '../delivery/timeline';
 import { AttemptView, BodyView } from '../destination/attempt';
+import { NotCalled } from '../delivery/not-called';
 import { Replay } from '../delivery/replay';
 import { useNames, useRead } from '../lib/api';
 import { placeOf, reasonInWords } from '../lib/labels';
@@ -66,6 +67,7 @@ function Loaded({ delivery }: { delivery: Delivery }) {
           heading={attemptName(attempt)}
           body={delivery.body}
           isTest={delivery.test}
+          notCalled={attempt.notCalled && <NotCalled destination={delivery.destination} ids={attempt.notCalled} />}
         />
       ))}
       {delivery.attempts.length > 1 && <Compare attempts={delivery.attempts} />}

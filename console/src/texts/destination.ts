@@ -14,6 +14,9 @@ export const destination = {
     mayBeAllowed: '. WAYPOST_ALLOWED_NETWORKS can allow its network',
     accepted: (n: number, of: number) => `${n} of ${of} ${of === 1 ? 'URL' : 'URLs'} accepted it.`,
   },
+  notCalled: (urls: string) =>
+    `Not called, because it rejected the event earlier or was held back when another URL accepted it: ${urls}`,
+  removedUrl: 'a URL that was removed',
   attempt: {
     http: (status: number) => `HTTP ${status}`,
     resent: 'A kept connection had broken. The request was sent again over a new one.',

@@ -89,7 +89,8 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - idle: it has no attempt in the span, and nothing waits
  * - failing: by the rule of the alerts
  * - failing: something waits and nothing can be sent, for example without a token
- * - failing: fewer than half of its recent attempts succeeded. Without recent attempts, all attempts of the span count
+ * - failing: fewer than half of its recent attempts succeeded. Without recent attempts, all attempts of the span count,
+ *   unless the last one succeeded
  * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
  *   delivery waits for long without any recent attempt
  * - healthy: otherwise
@@ -100,7 +101,7 @@ export function stateOf({ destination, whole, recent, open, waitsMs, circuits, k
   if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
   if (known?.failing || isBlocked(known, open)) return 'failing';
-  const judged = judge(recent.attempts > 0 ? recent : whole);
+  const judged = judge(recent.attempts > 0 ? recent : isWell(known) ? { ...whole, failedAttempts: 0 } : whole);
   const isStuck = recent.attempts === 0 && open > 0 && waitsMs > RECENT_MS;
   return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
 }
@@ -113,6 +114,11 @@ function isBlocked(known: Health | undefined, open: number): boolean {
   const { blocked, successAt, failures = [] } = known ?? {};
   const blockedAt = blocked?.failures.at(-1)?.at ?? 0;
   return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
+}
+
+/** Returns whether its last attempt succeeded. */
+function isWell(known: Health | undefined): boolean {
+  return known !== undefined && known.successAt !== null && known.failures.length === 0;
 }
 
 function judge(counts: Counts): Judged {

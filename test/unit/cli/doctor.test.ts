@@ -68,16 +68,34 @@ test('for offsets that have expired the doctor names the group, its partitions, 
 test('doctor reports lost keys, open circuits and dead letters of destinations', () => {
   expect(keyCheck([], 2)).toMatchObject({ result: 'ok' });
   expect(keyCheck(['Hook'], 2)).toMatchObject({ result: 'fail', found: expect.stringContaining('Hook') });
-  expect(destinationChecks([{ name: 'Fine', dead: 0, circuits: [] }])).toMatchObject([{ result: 'ok' }]);
-  const sick = { name: 'Sick', dead: 3, circuits: [{ origin: 'https://a.example', why: 'timeout' }] };
+  const fine = { name: 'Fine', state: 'healthy', lastError: null, dead: 0, circuits: [] };
+  expect(destinationChecks([fine])).toMatchObject([{ result: 'ok' }]);
+  const sick = {
+    ...fine,
+    name: 'Sick',
+    state: 'failing',
+    dead: 3,
+    circuits: [{ origin: 'https://a.example', why: 'timeout' }],
+  };
   expect(destinationChecks([sick])).toMatchObject([
     { result: 'warn', found: 'the circuit of https://a.example is open (timeout)' },
     { result: 'warn', found: '3 dead letters in 24 h', todo: expect.stringContaining('waypost replay all') },
   ]);
 });
 
+test('doctor reports a destination that fails without an open circuit, with the last error', () => {
+  const held = {
+    name: 'Held',
+    state: 'failing',
+    lastError: { message: 'token: it answered 500' },
+    dead: 0,
+    circuits: [],
+  };
+  expect(destinationChecks([held])).toMatchObject([{ result: 'warn', found: 'failing: token: it answered 500' }]);
+});
+
 test('doctor says each remedy once, with all checks that ask for it', () => {
-  const sick = (name: string) => ({ name, dead: 1, circuits: [] });
+  const sick = (name: string) => ({ name, state: 'degraded', lastError: null, dead: 1, circuits: [] });
   expect(todosOf(destinationChecks([sick('A'), sick('B')]))).toEqual([
     { names: ['destination A', 'destination B'], todo: expect.stringContaining('waypost replay all') },
   ]);

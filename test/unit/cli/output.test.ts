@@ -1,3 +1,4 @@
+import { ATTEMPT_COLUMNS, triesOf } from '../../../cli/output/deliveries';
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
 import { showTest } from '../../../cli/output/test';
@@ -67,4 +68,19 @@ test.each([
   showTest(createPrinter(world, false), result);
   expect(out).toMatch(new RegExp(`status +${word}\\n`));
   expect(out).toMatch(new RegExp(`url +https://a.example {2}${word} {2}500\\n`));
+});
+
+test('the attempts of a delivery name the URLs that were not called', () => {
+  const url = {
+    url: 'whk_1',
+    origin: 'https://a.example',
+    durationMs: 9.6,
+    outcome: 'delivered' as const,
+    status: 200,
+  };
+  const attempt = { n: 1, replay: 0, at: 'today', durationMs: 10, outcome: 'delivered' as const, notCalled: ['whk_2'] };
+  const rows = triesOf([{ ...attempt, urls: [{ ...url, address: url.origin, request: null }] }]);
+  const [, first, second] = table(ATTEMPT_COLUMNS, rows, false).split('\n');
+  expect(first).toMatch(/https:\/\/a\.example +delivered +200 +10/);
+  expect(second).toMatch(/whk_2 +not called/);
 });

@@ -75,6 +75,14 @@ it.each<[string, string, string, Partial<Observed>]>([
   ['idle', 'since the last attempt, before the span', iso(NOW - 30 * HOUR_MS), { lastAttemptAt: NOW - 30 * HOUR_MS }],
   ['healthy', 'since the first of the good steps', iso(NOW - HOUR_MS), { steps: good, recent: good }],
   [
+    ...([
+      'healthy',
+      'although most of its attempts failed, since the last one succeeded',
+      iso(NOW - 15 * 60_000),
+    ] as const),
+    { steps: bad, known: { ...unknownHealth(), successAt: NOW - HOUR_MS / 2 } },
+  ],
+  [
     'healthy',
     'since the good steps after a bad one',
     iso(NOW - HOUR_MS),

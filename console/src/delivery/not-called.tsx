@@ -1,0 +1,17 @@
+import { Text } from '@mantine/core';
+import { useRead } from '../lib/api';
+import { text } from '../texts';
+
+const words = text.destination;
+
+/** Names the URLs that an attempt did not call, as the destination has them today. */
+export function NotCalled({ destination, ids }: { destination: string; ids: readonly string[] }) {
+  const read = useRead('GET /destinations/{id}', { id: destination });
+  const webhooks = read.data?.data.webhooks ?? [];
+  const urls = ids.map((id) => webhooks.find((webhook) => webhook.id === id)?.url ?? words.removedUrl);
+  return (
+    <Text size="sm" className="bad break">
+      {words.notCalled(urls.join(', '))}
+    </Text>
+  );
+}
