@@ -31,7 +31,7 @@ const LONGEST_ASK_MS = 30_000;
  * A member asks for a round this long after the assignment that revoked its partitions, or twice, four times as long.
  * So members that release partitions about the same time share a round, which pauses the whole group.
  */
-const FIRST_RELEASE_MS = 200;
+const FIRST_RELEASE_MS = 50;
 
 const numbers = z.array(z.int().min(0));
 const userData = z.object({
