@@ -88,7 +88,7 @@ export function decide(head: MessageHeaders, record: Pick<InRecord, 'key' | 'val
 /** A message as far as its destinations need it. */
 interface KnownMessage {
   message: KnownFields;
-  /** the parsed message; undefined if no destination has a filter or a request of its own, and the body can be cut off */
+  /** the parsed message; undefined if no destination has a filter or its own request, and the body can be cut off */
   whole?: Message;
   /** Returns the default body, in a new buffer. */
   body: () => Buffer;
