@@ -84,8 +84,8 @@ export class TailPlaces {
   }
 
   /**
-   * Looks up the missing starts and ends. Partitions that have no leader keep missing them. Others are not changed:
-   * their reader may have read on meanwhile.
+   * Looks up the missing starts and ends. Partitions that have no leader keep missing them. It does not change others,
+   * whose reader may have read further.
    */
   async lookUp(admin: Looks, name: string): Promise<void> {
     const { from } = this;

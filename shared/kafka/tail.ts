@@ -122,7 +122,7 @@ export class KafkaTail implements Tail {
     }
   }
 
-  /** Fetches the partitions whose start and end are known. The others are looked up meanwhile. */
+  /** Fetches the partitions whose start and end are known. The look-up of the others continues. */
   async #fetchKnown(nodeId: string, led: [partition: number, place: Place][]): Promise<void> {
     if (nodeId === LEADERLESS) {
       // The brokers answer: they know no leader.

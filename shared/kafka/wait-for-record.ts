@@ -6,7 +6,7 @@ import { unavailable } from './reader';
 
 /** A tail that stays open for the next caller saves its connections, and one without callers costs fetches. */
 const IDLE_MS = 10_000;
-/** A tail that stops says goodbye to its brokers for a second. One that is still starting is not waited for. */
+/** A tail that stops says goodbye to its brokers for a second. It does not wait for one that is still starting. */
 const STOP_WITHIN_MS = 2_000;
 
 /**

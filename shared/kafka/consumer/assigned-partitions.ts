@@ -29,7 +29,7 @@ export class AssignedPartitions {
   readonly partitions = new Map<string, Partition>();
   /** partitions whose last commit is being looked up, each with its look-up; records that arrive before are read again */
   readonly #restoring = new Map<string, object>();
-  /** partitions whose deferred records are to be read again, each with its look-up of the log's start */
+  /** partitions that must read their deferred records again, each with its look-up of the log's start */
   readonly #goingBack = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();

@@ -98,7 +98,7 @@ const COORDINATOR_ERRORS = new Set(['KafkaJSBrokerNotFound', 'KafkaJSConnectionE
 
 const BOUNDS_MS = 1_000;
 
-/** Where a new owner starts. */
+/** The start of a new owner. */
 export interface Start {
   id: string;
   place: TopicPartition;
