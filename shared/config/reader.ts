@@ -1,10 +1,12 @@
-import { type ConfigRecord } from '../model/config';
+import { type ConfigRecord, type Kind } from '../model/config';
 import { AppError } from '../service/errors';
 import { type InRecord, type Kafka, type Tail } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
-import { CONFIG_FORMAT, ConfigState, type ApplyResult } from './state';
+import { type ConfigPart, WHOLE } from './part';
+import { CONFIG_FORMAT } from './parse-record';
+import { ConfigState, type ApplyResult } from './state';
 import { configAgeMs, type ConfigReader } from './types';
 import { withDeadline } from '../service/async';
 
@@ -16,6 +18,8 @@ const OPEN_DEADLINE_MS = 60_000;
 export interface OpenConfigOptions {
   /** the service, for the name of the temporary group */
   name: string;
+  /** default: all of `config` */
+  part?: ConfigPart;
   log: Log;
   /** the state can no longer be followed: end the process */
   onFatal(error: unknown): void;
@@ -37,7 +41,8 @@ export interface FollowedConfig extends ConfigReader {
  * to it
  */
 export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Promise<FollowedConfig> {
-  const state = new ConfigState();
+  const { part = WHOLE } = options;
+  const state = new ConfigState(part);
   const following: Following = { changes: 0, onVerdict: [], onComplete: [] };
   let fatal: unknown;
   const onFatal = (error: unknown) => {
@@ -47,7 +52,9 @@ export async function openConfig(kafka: Kafka, options: OpenConfigOptions): Prom
     options.onFatal(error);
   };
   const onRecord = (record: InRecord) => {
-    const verdict = state.apply(record.key?.toString() ?? '', record.value?.toString() ?? null);
+    const key = record.key?.toString() ?? '';
+    if (part.skips.has(key.slice(0, key.indexOf(':')) as Kind)) return;
+    const verdict = state.apply(key, record.value?.toString() ?? null);
     following.changes++;
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));

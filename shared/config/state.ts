@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   type ConfigRecord,
   configKey,
@@ -11,7 +10,9 @@ import {
   type Token,
 } from '../model/config';
 import { type Audience, type ComputedTrait } from '../model/audience-definition';
+import { type ConfigPart, WHOLE } from './part';
 import { ConfigIndex } from './config-index';
+import { parseRecord, sourcesIn } from './parse-record';
 import { type ConfigView, type Entry } from './types';
 
 /**
@@ -23,9 +24,6 @@ import { type ConfigView, type Entry } from './types';
  * would mislead a new reader; `unsettled` lists such keys.
  */
 
-/** The format that this process writes, and the highest that it reads. */
-export const CONFIG_FORMAT = 1;
-
 const DESTINATION = configKey('destination', '');
 const NONE: readonly string[] = [];
 
@@ -35,72 +33,51 @@ export type ApplyResult =
   /** the tombstone of a deleted entry */
   | { kind: 'removed'; key: string }
   | { kind: 'ignored'; key: string; reason: string }
-  /** unreadable; this concerns only its own entry */
-  | { kind: 'unreadable'; key: string; reason: string }
-  /** written by a newer Waypost; this process must not continue as if it knew the state */
-  | { kind: 'newer'; key: string; format: number };
-
-/** An entry, or the mark of its deletion. */
-interface Stored {
-  record: ConfigRecord;
-  /** the same as JSON, to recognise an ignored record with the same content */
-  json: string;
-}
-
-const header = z.object({ format: z.number() });
-const head = z.object({
-  format: z.literal(CONFIG_FORMAT),
-  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'record_format', 'system']),
-  id: z.string().min(1),
-  version: z.int().min(1),
-  replaces: z.int().min(0),
-  at: z.string(),
-  data: z.looseObject({ id: z.string() }).optional(),
-});
-/** The fields that the indexes rely on. Control validated the rest before it wrote. */
-const shapes = {
-  source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
-  destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
-  token: z.object({ hash: z.string() }),
-  audience: z.object({ key: z.string(), source: z.string() }),
-  computed_trait: z.object({ key: z.string(), source: z.string() }),
-  record_format: z.object({ format: z.int().min(1), automatic: z.boolean() }),
-  system: z.object({ canary: z.string(), writeKeys: z.literal('sealed') }),
-};
+  | Exclude<ReturnType<typeof parseRecord>, { record: ConfigRecord }>;
 
 export class ConfigState implements ConfigView {
-  readonly #stored = new Map<string, Stored>();
+  /** an entry, or the mark of its deletion, by key */
+  readonly #stored = new Map<string, ConfigRecord>();
+  /** the entries by kind and id, in the order of first appearance */
+  readonly #entries = new Map<Kind, Map<string, Entry<Kinds[Kind]>>>();
+  /** lists of `#entries`, made on demand */
+  readonly #lists = new Map<Kind, readonly Entry<Kinds[Kind]>[]>();
   readonly #unsettled = new Set<string>();
   /** keys whose last record is unreadable, each with the sources of its destination as far as they are known */
   readonly #unreadable = new Map<string, readonly string[]>();
   readonly #index = new ConfigIndex();
 
+  constructor(private readonly part: ConfigPart = WHOLE) {}
+
   /** Applies the next record of the log. Never throws. `value` null is a tombstone. */
   apply(key: string, value: string | null): ApplyResult {
     if (value === null) return this.#applyTombstone(key);
-    const parsed = parse(key, value);
+    const parsed = parseRecord(key, value);
     if ('kind' in parsed) {
       this.#unreadable.set(key, [...(sourcesIn(value) ?? this.#unreadable.get(key) ?? NONE), ...this.#sourcesOf(key)]);
       // Compaction would keep only this record, and later readers would lose the entry.
       if (parsed.kind === 'unreadable' && this.#stored.has(key)) this.#unsettled.add(key);
       return parsed;
     }
-    const { record } = parsed;
+    const record = this.part.trim(parsed.record);
     const present = this.#stored.get(key);
-    const json = JSON.stringify([record.version, record.data]);
-    if (present && record.replaces !== present.record.version && !this.#replacesUnreadable(key, record, present)) {
+    if (present && record.replaces !== present.version && !this.#replacesUnreadable(key, record, present)) {
       // A record with the same content (a repeated append, or two repairs at the same time) is harmless.
-      if (json !== present.json) this.#unsettled.add(key);
-      else if (present.record.data !== undefined) this.#unsettled.delete(key);
+      if (contentOf(record) !== contentOf(present)) this.#unsettled.add(key);
+      else if (present.data !== undefined) this.#unsettled.delete(key);
       return {
         kind: 'ignored',
         key,
-        reason: `it replaces version ${record.replaces}, but the present version is ${present.record.version}`,
+        reason: `it replaces version ${record.replaces}, but the present version is ${present.version}`,
       };
     }
     this.#unreadable.delete(key);
-    this.#stored.set(key, { record, json });
-    this.#index.replace(present?.record, record);
+    this.#stored.set(key, record);
+    const { kind, id, version, data } = record;
+    this.#lists.delete(kind);
+    if (data === undefined) this.#entries.get(kind)?.delete(id);
+    else this.#entriesOf(kind).set(id, { version, data });
+    this.#index.replace(present, record);
     // The tombstone of a deleted entry settles it.
     if (record.data === undefined) this.#unsettled.add(key);
     else this.#unsettled.delete(key);
@@ -108,14 +85,14 @@ export class ConfigState implements ConfigView {
   }
 
   /** Returns whether the record replaces a version that only newer processes can read, and that they applied. */
-  #replacesUnreadable(key: string, record: ConfigRecord, present: Stored): boolean {
-    return this.#unreadable.has(key) && record.replaces > present.record.version;
+  #replacesUnreadable(key: string, record: ConfigRecord, present: ConfigRecord): boolean {
+    return this.#unreadable.has(key) && record.replaces > present.version;
   }
 
   #applyTombstone(key: string): ApplyResult {
     this.#unreadable.delete(key);
     const present = this.#stored.get(key);
-    if (present?.record.data !== undefined) {
+    if (present?.data !== undefined) {
       this.#unsettled.add(key);
       return { kind: 'ignored', key, reason: 'a tombstone for an entry that is not deleted' };
     }
@@ -134,7 +111,7 @@ export class ConfigState implements ConfigView {
 
   /** Returns the record in force for a key, possibly a deletion. */
   recordAt(key: string): ConfigRecord | undefined {
-    return this.#stored.get(key)?.record;
+    return this.#stored.get(key);
   }
 
   isUnreadable(kind: Kind, id: string): boolean {
@@ -155,7 +132,7 @@ export class ConfigState implements ConfigView {
 
   /** Returns the sources by the last readable record of a destination. */
   #sourcesOf(key: string): readonly string[] {
-    const data = this.#stored.get(key)?.record.data;
+    const data = this.#stored.get(key)?.data;
     return data && 'sources' in data ? data.sources : NONE;
   }
 
@@ -198,53 +175,26 @@ export class ConfigState implements ConfigView {
 
   /** In the order of first appearance. This is the order of creation until the topic is compacted. */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[] {
-    return [...this.#stored.values()]
-      .filter(({ record }) => record.kind === kind && record.data !== undefined)
-      .map(({ record }) => ({ version: record.version, data: record.data as Kinds[K] }));
+    let list = this.#lists.get(kind);
+    if (!list) this.#lists.set(kind, (list = [...this.#entriesOf(kind).values()]));
+    return list as readonly Entry<Kinds[K]>[];
+  }
+
+  #entriesOf(kind: Kind): Map<string, Entry<Kinds[Kind]>> {
+    let entries = this.#entries.get(kind);
+    if (!entries) {
+      if (this.part.skips.has(kind)) throw new Error(`this service does not hold entries of kind ${kind}`);
+      entries = new Map<string, Entry<Kinds[Kind]>>();
+      this.#entries.set(kind, entries);
+    }
+    return entries;
   }
 
   #entry<K extends Kind>(kind: K, id: string): Entry<Kinds[K]> | undefined {
-    const record = this.#stored.get(configKey(kind, id))?.record;
-    return record?.data && { version: record.version, data: record.data as Kinds[K] };
+    return this.#entriesOf(kind).get(id) as Entry<Kinds[K]> | undefined;
   }
 }
 
-type Parsed = { record: ConfigRecord } | Extract<ApplyResult, { kind: 'newer' | 'unreadable' }>;
-
-function parse(key: string, value: string): Parsed {
-  const unreadable = (reason: string): Parsed => ({ kind: 'unreadable', key, reason });
-  let json: unknown;
-  try {
-    json = JSON.parse(value);
-  } catch {
-    // The parser's own message quotes the text, which may contain a write key.
-    return unreadable('it is not JSON');
-  }
-  const format = header.safeParse(json);
-  if (format.success && format.data.format > CONFIG_FORMAT) return { kind: 'newer', key, format: format.data.format };
-  const parsed = head.safeParse(json);
-  if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
-  const { kind, id, data } = parsed.data;
-  if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
-  if (data) {
-    const shape = shapes[kind].safeParse(data);
-    if (!shape.success) return unreadable(`invalid fields in its data: ${fieldsOf(shape.error)}`);
-    if (data.id !== id) return unreadable('its id and the id in its data differ');
-  }
-  return { record: json as ConfigRecord };
-}
-
-const connected = z.object({ data: z.object({ sources: z.array(z.string()) }) });
-
-/** Returns the sources that an unreadable record names where a destination has them; undefined if it names none there. */
-function sourcesIn(value: string): readonly string[] | undefined {
-  try {
-    return connected.safeParse(JSON.parse(value)).data?.data.sources;
-  } catch {
-    return undefined;
-  }
-}
-
-function fieldsOf(error: z.ZodError): string {
-  return [...new Set(error.issues.map((issue) => issue.path.join('.') || '(whole record)'))].join(', ');
+function contentOf({ version, data }: ConfigRecord): string {
+  return JSON.stringify([version, data]);
 }

@@ -33,6 +33,7 @@ export interface ConfigView {
   destination(id: string): Entry<Destination> | undefined;
   /** Returns the destinations connected to the source, on or off. */
   destinationsOf(sourceId: string): readonly Entry<Destination>[];
+  /** Returns the entries of a kind: the same list until one of them changes. */
   list<K extends Kind>(kind: K): readonly Entry<Kinds[K]>[];
   /**
    * Returns whether this process cannot read the last record of an entry. The known state of the entry may then be

@@ -6,7 +6,8 @@ import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
 import { type FollowedConfig } from './reader';
-import { CONFIG_FORMAT, type ApplyResult } from './state';
+import { CONFIG_FORMAT } from './parse-record';
+import { type ApplyResult } from './state';
 
 /**
  * Writes `config`. Only control uses it.

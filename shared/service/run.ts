@@ -1,3 +1,4 @@
+import { PARTS, WHOLE } from '../config/part';
 import { openConfig } from '../config/reader';
 import { type ConfigReader } from '../config/types';
 import { connectKafka } from '../kafka/client';
@@ -104,7 +105,7 @@ export function createContext(parts: ContextParts): OpenContext {
     },
     openConfig: async () => {
       if (!health || !kafka) throw new Error('connect comes before openConfig');
-      const config = (health.config = await openConfig(kafka, { name, log, onFatal }));
+      const config = (health.config = await openConfig(kafka, { name, part: PARTS[name] ?? WHOLE, log, onFatal }));
       stops.push(() => config.stop());
       return config;
     },

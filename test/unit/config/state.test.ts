@@ -1,6 +1,10 @@
 import fc from 'fast-check';
+import { PARTS } from '../../../shared/config/part';
+import { openConfig } from '../../../shared/config/reader';
 import { ConfigState } from '../../../shared/config/state';
 import { type ConfigRecord, configKey, type Destination, type Source } from '../../../shared/model/config';
+import { createLog } from '../../../shared/telemetry/log';
+import { memoryLog } from '../../support/memory-log';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -272,5 +276,48 @@ describe('two concurrent writers', () => {
         expect(readAll(compact(log)).list('source')).toEqual(whole.list('source'));
       }),
     );
+  });
+});
+
+describe('the part of config that a service holds', () => {
+  const destination = {
+    ...aDestination('d', ['s']),
+    webhooks: [{ id: 'w', url: 'sealed-url', origin: 'https://a.example', headers: { a: 'sealed-header' } }],
+    secrets: { current: 'sealed-secret' },
+    filter: 'true',
+  };
+
+  it('the router holds destinations without URLs and secrets, and the rest of them', () => {
+    const state = new ConfigState(PARTS.router);
+    put(state, 1, destination);
+    expect(JSON.stringify(state.list('destination'))).not.toContain('sealed');
+    const { secrets: _, ...routed } = destination;
+    expect(state.destinationsOf('s')).toEqual([{ version: 1, data: { ...routed, webhooks: [] } }]);
+  });
+
+  it('a repeated record of a trimmed entry is harmless, and another one is not', () => {
+    const state = new ConfigState(PARTS.router);
+    put(state, 1, destination);
+    expect([put(state, 1, destination).kind, state.unsettled()]).toEqual(['ignored', []]);
+    put(state, 1, { ...destination, filter: 'false' });
+    expect(state.unsettled()).toEqual(['destination:d']);
+  });
+
+  it('ingest reads sources alone, and asking it for another kind is a mistake of the program', async () => {
+    const memory = memoryLog();
+    const producer = await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 'retry' });
+    const log = createLog('test', 'silent');
+    const record = (kind: string, data: Source | Destination) => ({
+      ...{ topic: 'config', key: `${kind}:${data.id}` },
+      value: JSON.stringify({ format: 1, kind, id: data.id, version: 1, replaces: 0, at: AT, data }),
+    });
+    await producer.send([record('source', aSource('s')), record('destination', destination)]);
+    const fail = (error: unknown) => {
+      throw error;
+    };
+    const config = await openConfig(memory.kafka, { name: 'ingest', part: PARTS.ingest!, log, onFatal: fail });
+    expect([config.list('source').length, config.changes]).toEqual([1, 1]);
+    expect(() => config.list('destination')).toThrow('does not hold entries of kind destination');
+    await config.stop();
   });
 });

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { type ConfigRecord, configKey } from '../model/config';
+
+/** Parses the records of `config`, as far as readers rely on their fields. */
+
+/** The format that this process writes, and the highest that it reads. */
+export const CONFIG_FORMAT = 1;
+
+const header = z.object({ format: z.number() });
+const head = z.object({
+  format: z.literal(CONFIG_FORMAT),
+  kind: z.enum(['source', 'destination', 'token', 'audience', 'computed_trait', 'record_format', 'system']),
+  id: z.string().min(1),
+  version: z.int().min(1),
+  replaces: z.int().min(0),
+  at: z.string(),
+  data: z.looseObject({ id: z.string() }).optional(),
+});
+/** The fields that the indexes rely on. Control validated the rest before it wrote. */
+const shapes = {
+  source: z.object({ writeKeys: z.array(z.object({ key: z.string(), until: z.number().optional() })) }),
+  destination: z.object({ sources: z.array(z.string()), webhooks: z.array(z.object({ id: z.string() })) }),
+  token: z.object({ hash: z.string() }),
+  audience: z.object({ key: z.string(), source: z.string() }),
+  computed_trait: z.object({ key: z.string(), source: z.string() }),
+  record_format: z.object({ format: z.int().min(1), automatic: z.boolean() }),
+  system: z.object({ canary: z.string(), writeKeys: z.literal('sealed') }),
+};
+
+/** The record, or why it cannot be used. */
+type Parsed =
+  | { record: ConfigRecord }
+  /** unreadable; this concerns only its own entry */
+  | { kind: 'unreadable'; key: string; reason: string }
+  /** written by a newer Waypost; this process must not continue as if it knew the state */
+  | { kind: 'newer'; key: string; format: number };
+
+/** Parses a record of `config`. Never throws. */
+export function parseRecord(key: string, value: string): Parsed {
+  const unreadable = (reason: string): Parsed => ({ kind: 'unreadable', key, reason });
+  let json: unknown;
+  try {
+    json = JSON.parse(value);
+  } catch {
+    // The parser's own message quotes the text, which may contain a write key.
+    return unreadable('it is not JSON');
+  }
+  const format = header.safeParse(json);
+  if (format.success && format.data.format > CONFIG_FORMAT) return { kind: 'newer', key, format: format.data.format };
+  const parsed = head.safeParse(json);
+  if (!parsed.success) return unreadable(`invalid fields: ${fieldsOf(parsed.error)}`);
+  const { kind, id, data } = parsed.data;
+  if (configKey(kind, id) !== key) return unreadable('its key and its id differ');
+  if (data) {
+    const shape = shapes[kind].safeParse(data);
+    if (!shape.success) return unreadable(`invalid fields in its data: ${fieldsOf(shape.error)}`);
+    if (data.id !== id) return unreadable('its id and the id in its data differ');
+  }
+  return { record: json as ConfigRecord };
+}
+
+const connected = z.object({ data: z.object({ sources: z.array(z.string()) }) });
+
+/** Returns the sources that an unreadable record names where a destination has them; undefined if it names none there. */
+export function sourcesIn(value: string): readonly string[] | undefined {
+  try {
+    return connected.safeParse(JSON.parse(value)).data?.data.sources;
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(error: z.ZodError): string {
+  return [...new Set(error.issues.map((issue) => issue.path.join('.') || '(whole record)'))].join(', ');
+}
