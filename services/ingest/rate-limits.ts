@@ -1,4 +1,4 @@
-import { type Source } from '../../shared/model/config';
+import { MAX_ENTRIES, type Source } from '../../shared/model/config';
 import { type BucketRate, TokenBuckets } from '../../shared/service/load-limits';
 import { messageOf } from '../../shared/service/errors';
 import { limitedRecord } from '../../shared/model/rejected-calls';
@@ -12,8 +12,6 @@ import { type Log } from '../../shared/telemetry/log';
 /** Default byte limit of a source, in bytes a second for each call a second. */
 const BYTES_PER_CALL = 2_048;
 const DEFAULT_BURST_MS = 10_000;
-/** The most sources that `config` may hold, so that no bucket is dropped. */
-const MAX_SOURCES = 10_000;
 
 /**
  * Limit of refused requests of one address. A refusal costs about 0.1 ms; many people may share an address with one client
@@ -32,8 +30,9 @@ export interface LimitSettings {
 }
 
 export class SourceLimits {
-  readonly #calls = new TokenBuckets(MAX_SOURCES);
-  readonly #bytes = new TokenBuckets(MAX_SOURCES);
+  // No bucket of a source is ever dropped.
+  readonly #calls = new TokenBuckets(MAX_ENTRIES);
+  readonly #bytes = new TokenBuckets(MAX_ENTRIES);
 
   constructor(private readonly settings: LimitSettings) {}
 

@@ -1,4 +1,4 @@
-import { type ConfigRecord, type Destination, type RecordFormat, type Source } from '../model/config';
+import { type ConfigRecord, type Destination, MAX_ENTRIES, type RecordFormat, type Source } from '../model/config';
 import { FIRST_FORMAT, READS_FORMAT } from '../model/record-format';
 import { type Entry } from './types';
 import { writeKeyHash } from './encryption';
@@ -16,9 +16,6 @@ interface Opened {
   /** the key is stored as a hash */
   hashed: boolean;
 }
-
-/** Limit of remembered hashes. With more keys than this, requests cost a hash each. */
-const MAX_HASHES = 10_000;
 
 const NONE: readonly Entry<Destination>[] = [];
 
@@ -63,7 +60,7 @@ export class ConfigIndex {
     const found = this.#byKey.get(hash);
     if (!found?.hashed) return undefined;
     if (known === undefined) {
-      if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
+      if (this.#hashes.size >= MAX_ENTRIES) this.#hashes.clear();
       this.#hashes.set(writeKey, hash);
     }
     return found;

@@ -211,6 +211,8 @@ export interface Kinds {
   system: SystemEntry;
 }
 export type Kind = keyof Kinds;
+/** Limit of the entries of a kind, because services hold them in memory (docs/operations/sizing.md has the cost). */
+export const MAX_ENTRIES = 100_000;
 /** Kinds of entries that users create and change. */
 export type ApiKind = Exclude<Kind, 'system'>;
 

@@ -1,5 +1,5 @@
 import { type Encryptor, newSystemEntry } from '../../../shared/config/encryption';
-import { type Kind, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
+import { type Kind, MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
@@ -34,8 +34,6 @@ export function newSharedSecret(): string {
 /** Only another control process can interfere, which does not happen repeatedly. */
 const MAX_TRIES = 3;
 const REFRESH_MS = 5_000;
-/** Every service holds all entries in memory. */
-const MAX_ENTRIES = 10_000;
 
 /** The entry to change, and its author. */
 export interface At {
@@ -86,7 +84,10 @@ export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): C
     create: (kind, by, decide) =>
       writer.inTurn(async (write) => {
         if (config.list(kind).length >= MAX_ENTRIES) {
-          throw new Problem('conflict', `The limit of ${MAX_ENTRIES} ${kind}s is reached`);
+          throw new Problem(
+            'conflict',
+            `The limit of ${MAX_ENTRIES} entries of kind ${kind} is reached. Delete some that are not used`,
+          );
         }
         const data = decide();
         const note = JSON.stringify(auditNote(by, undefined, data));

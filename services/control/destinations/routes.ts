@@ -30,8 +30,8 @@ export function destinationHandlers(deps: ControlContext): HandlersOf<'destinati
     destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
   return {
     'GET /destinations': ({ query, by }) => {
-      const listed = entries.list('destination').filter(({ data }) => data.id !== ALERTS_ID);
-      return pageOfEntries(listed, query, (entry) => view(by, entry));
+      const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID;
+      return pageOfEntries(entries.list('destination'), query, (entry) => view(by, entry), isShown);
     },
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());

@@ -14,16 +14,50 @@ interface Page<T> {
 
 export type PageQuery = z.output<typeof pageParameters>;
 
-/** Returns a page of entries ordered by id, which is the order of creation. */
-export function pageOfEntries<T extends { data: { id: string } }, V>(
+interface Identified {
+  data: { id: string };
+}
+
+/**
+ * Returns a page of entries ordered by id, which is the order of creation.
+ * @param entries the same list as for the previous page, unless an entry changed: it is sorted once
+ * @param isShown leaves out a few entries
+ */
+export function pageOfEntries<T extends Identified, V>(
   entries: readonly T[],
   { limit, after, total }: PageQuery,
   view: (entry: T) => V,
+  isShown: (entry: T) => boolean = () => true,
 ): Page<V> {
+  const sorted = sortedById(entries);
+  const found: T[] = [];
+  for (let i = after === undefined ? 0 : firstAfter(sorted, after); i < sorted.length && found.length <= limit; i++) {
+    const entry = sorted[i];
+    if (entry && isShown(entry)) found.push(entry);
+  }
+  const page = pageOf(found, limit, { nextOf: ({ data }) => data.id, view });
+  return { ...page, ...(total && { total: { count: entries.filter(isShown).length, exact: true } }) };
+}
+
+const sortedLists = new WeakMap<readonly Identified[], readonly Identified[]>();
+
+function sortedById<T extends Identified>(entries: readonly T[]): readonly T[] {
+  const known = sortedLists.get(entries) as readonly T[] | undefined;
+  if (known) return known;
   const sorted = [...entries].sort((a, b) => (a.data.id < b.data.id ? -1 : 1));
-  const rest = after === undefined ? sorted : sorted.filter(({ data }) => data.id > after);
-  const page = pageOf(rest, limit, { nextOf: ({ data }) => data.id, view });
-  return { ...page, ...(total && { total: { count: entries.length, exact: true } }) };
+  sortedLists.set(entries, sorted);
+  return sorted;
+}
+
+/** Returns the index of the first entry whose id is greater, by bisection. */
+function firstAfter(sorted: readonly Identified[], id: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle]?.data.id ?? '') > id) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /**

@@ -1,0 +1,33 @@
+import { pageOfEntries } from '../../../../services/control/http/paging';
+
+const query = { limit: 3, after: undefined, total: undefined };
+const view = ({ data }: { data: { id: string } }) => data.id;
+const entriesOf = (ids: string[]) => ids.map((id) => ({ data: { id } }));
+
+test('pages follow the order of ids, whatever the order of the list, and leave out entries that are not shown', () => {
+  const entries = entriesOf(['e', 'b', 'hidden', 'a', 'd', 'c']);
+  const page = (after?: string) => {
+    return pageOfEntries(entries, { ...query, after, total: true }, view, ({ data }) => data.id !== 'hidden');
+  };
+  expect(page()).toEqual({ data: ['a', 'b', 'c'], next: 'c', total: { count: 5, exact: true } });
+  expect(page('c')).toEqual({ data: ['d', 'e'], next: null, total: { count: 5, exact: true } });
+  // The entry that the client saw last was deleted meanwhile.
+  expect(page('bb').data).toEqual(['c', 'd', 'e']);
+  expect(page('z')).toMatchObject({ data: [], next: null });
+});
+
+test('a further page of a long list reads few entries', () => {
+  let reads = 0;
+  const entries = Array.from({ length: 10_000 }, (_, i) => ({
+    data: {
+      get id() {
+        reads++;
+        return String(i).padStart(5, '0');
+      },
+    },
+  }));
+  const { next } = pageOfEntries(entries, query, view);
+  reads = 0;
+  expect(pageOfEntries(entries, { ...query, after: next ?? '' }, view).data).toEqual(['00003', '00004', '00005']);
+  expect(reads).toBeLessThan(40);
+});
