@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 
 /**
- * Loaded into a service by NODE_OPTIONS (which does not allow `--cpu-prof`): profiles its CPU from its start, and at
- * its end writes the profile for Chrome's developer tools.
+ * Loaded into each thread of a service by NODE_OPTIONS (which does not allow `--cpu-prof`): profiles its CPU from its start,
+ * and at its end writes the profile for Chrome's developer tools.
  */
 
 /** This file, for `--require`. */
@@ -24,7 +25,8 @@ function profile(dir: string): void {
     session.post('Profiler.stop', (error, result) => {
       if (error) return;
       mkdirSync(dir, { recursive: true });
-      writeFileSync(join(dir, `${process.title}-${String(process.pid)}.cpuprofile`), JSON.stringify(result.profile));
+      const name = [process.title, process.pid, ...(threadId > 0 ? [threadId] : [])].join('-');
+      writeFileSync(join(dir, `${name}.cpuprofile`), JSON.stringify(result.profile));
     });
   });
 }
