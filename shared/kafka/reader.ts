@@ -13,6 +13,8 @@ import { COMPACTED } from './topics';
  * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a broker that
  * throttles a client names no partition, and a new leader may not know the end of its log yet. Such a request is
  * repeated.
+ *
+ * Reads of several partitions that are called at the same time share a request to each broker.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -21,8 +23,16 @@ const PAUSE_MS = 250;
 /** Time for which a throttled read is repeated. kafkajs waits between the requests as the broker demands. */
 const THROTTLED_MS = 60_000;
 
+/** A read that waits for the next request to its broker. */
+interface Asked extends ReadAt {
+  answer: (partition: FetchedPartition | 'throttled') => void;
+  fail: (error: unknown) => void;
+}
+
 export class DirectReader {
   #cluster: Promise<Cluster> | undefined;
+  /** by node id */
+  readonly #asked = new Map<string, Asked[]>();
 
   constructor(
     private readonly client: KafkaJs,
@@ -54,24 +64,15 @@ export class DirectReader {
   }
 
   /** @returns undefined if the broker throttles this client */
-  async #fetch({ topic, partition, offset, maxBytes, until = 0 }: ReadAt): Promise<Fetched | undefined> {
+  async #fetch(at: ReadAt): Promise<Fetched | undefined> {
+    const { topic, partition, offset, until = 0 } = at;
     const name = this.prefix + topic;
     const cluster = await (this.#cluster ??= connectCluster(this.client));
     await cluster.addTargetTopic(name);
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(name, [partition]));
     if (nodeId === undefined) throw new Error(`partition ${partition} of ${topic} has no leader`);
-    const broker = await cluster.findBroker({ nodeId });
-    const { responses, clientSideThrottleTime } = await broker.fetch({
-      maxWaitTime: 0,
-      minBytes: 0,
-      maxBytes,
-      topics: [{ topic: name, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
-    });
-    const fetched = responses.find(({ topicName }) => topicName === name)?.partitions[0];
-    if (!fetched) {
-      if (clientSideThrottleTime > 0) return undefined;
-      throw new Error(`the broker's answer lacks partition ${partition} of ${topic}`);
-    }
+    const fetched = await this.#ask(nodeId, at);
+    if (fetched === 'throttled') return undefined;
     const next = nextOffset(topic, fetched, offset);
     const end = Number(fetched.highWatermark);
     if (next === offset && offset < Math.max(until, end))
@@ -82,6 +83,70 @@ export class DirectReader {
       // A broker returns whole batches, which may start before the offset.
       .filter((record) => record.offset >= offset);
     return { records, next, end, gone: false };
+  }
+
+  #ask(nodeId: string, at: ReadAt): Promise<FetchedPartition | 'throttled'> {
+    return new Promise((answer, fail) => this.#queue(nodeId, [{ ...at, answer, fail }]));
+  }
+
+  /** Sends reads with the next request to a broker. */
+  #queue(nodeId: string, reads: readonly Asked[]): void {
+    const waiting = this.#asked.get(nodeId) ?? [];
+    if (waiting.length === 0) setImmediate(() => void this.#send(nodeId));
+    this.#asked.set(nodeId, [...waiting, ...reads]);
+  }
+
+  async #send(nodeId: string): Promise<void> {
+    const all = this.#asked.get(nodeId) ?? [];
+    this.#asked.delete(nodeId);
+    const isSame = (a: Asked, b: Asked) => a.topic === b.topic && a.partition === b.partition;
+    const first = all.filter((each, i) => all.findIndex((other) => isSame(each, other)) === i);
+    const left = await this.#request(nodeId, first);
+    // Also second reads of the same partition: a request names each once.
+    const again = all.filter((each) => left.includes(each) || !first.includes(each));
+    if (again.length > 0) this.#queue(nodeId, again);
+  }
+
+  /**
+   * Answers reads with one request. An error of one partition fails a whole request, so each of several is then read alone.
+   * @returns the reads that the others left no room for in the response
+   */
+  async #request(nodeId: string, asked: readonly Asked[]): Promise<readonly Asked[]> {
+    try {
+      return await this.#fetchAll(nodeId, asked);
+    } catch (error) {
+      if (asked.length === 1) asked[0]?.fail(error);
+      else for (const each of asked) await this.#request(nodeId, [each]);
+      return [];
+    }
+  }
+
+  async #fetchAll(nodeId: string, asked: readonly Asked[]): Promise<Asked[]> {
+    const cluster = await this.#cluster;
+    const broker = await cluster?.findBroker({ nodeId });
+    if (!broker) throw new Error('the reader is closed');
+    const topics = [...new Set(asked.map(({ topic }) => topic))];
+    const { responses, clientSideThrottleTime } = await broker.fetch({
+      maxWaitTime: 0,
+      minBytes: 0,
+      maxBytes: Math.max(...asked.map(({ maxBytes }) => maxBytes)),
+      topics: topics.map((topic) => ({
+        topic: this.prefix + topic,
+        partitions: asked
+          .filter((each) => each.topic === topic)
+          .map(({ partition, offset, maxBytes }) => ({ partition, fetchOffset: String(offset), maxBytes })),
+      })),
+    });
+    const isFull = responses.some(({ partitions }) => partitions.some(({ next }) => next !== undefined));
+    return asked.filter(({ topic, partition, offset, answer, fail }) => {
+      const of = responses.find(({ topicName }) => topicName === this.prefix + topic);
+      const fetched = of?.partitions.find((each) => each.partition === partition);
+      if (fetched && isFull && fetched.next === undefined && Number(fetched.highWatermark) > offset) return true;
+      if (fetched) answer(fetched);
+      else if (clientSideThrottleTime > 0) answer('throttled');
+      else fail(new Error(`the broker's answer lacks partition ${partition} of ${topic}`));
+      return false;
+    });
   }
 }
 

@@ -44,15 +44,31 @@ export async function readPiece(kafka: Reads, section: Section): Promise<Piece> 
 }
 
 /** Reads a section to its end, fetch by fetch. @throws AppError `kafka_unavailable` */
-export async function* scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void> {
-  for (let from = section.from; from < section.to;) {
-    const piece = await readPiece(kafka, { ...section, from });
-    if (piece.next === from) {
-      throw new AppError('kafka_unavailable', `Kafka returns no record of ${section.topic} at offset ${from}`, true);
-    }
-    yield piece;
-    from = piece.next;
+export function scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void> {
+  return scanAll(kafka, [section]);
+}
+
+/**
+ * Reads sections of several partitions to their ends. The fetches of a round share a request to each broker.
+ * @throws AppError `kafka_unavailable`
+ */
+export async function* scanAll(
+  kafka: Reads,
+  sections: readonly Section[],
+): AsyncGenerator<Piece & Pick<Section, 'partition'>, void> {
+  let left = sections;
+  while ((left = left.filter(({ from, to }) => from < to)).length > 0) {
+    const pieces = await Promise.all(left.map((section) => readOn(kafka, section)));
+    for (const piece of pieces) yield piece;
+    left = left.map((section, i) => ({ ...section, from: pieces[i]?.next ?? section.to }));
   }
+}
+
+async function readOn(kafka: Reads, section: Section): Promise<Piece & Pick<Section, 'partition'>> {
+  const { topic, partition, from } = section;
+  const piece = await readPiece(kafka, section);
+  if (piece.next > from) return { partition, ...piece };
+  throw new AppError('kafka_unavailable', `Kafka returns no record of ${topic} at offset ${from}`, true);
 }
 
 /** Returns the record at an offset that exists, or the first one behind it. @throws AppError `kafka_unavailable` */

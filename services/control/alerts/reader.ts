@@ -1,5 +1,5 @@
 import { type Kafka } from '../../../shared/kafka/port';
-import { scan } from '../../../shared/kafka/scan';
+import { scanAll } from '../../../shared/kafka/scan';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { newerFormat } from '../../../shared/service/errors';
@@ -57,21 +57,22 @@ export class AttemptReader {
     const { kafka } = this.options;
     const ends = await kafka.ranges(ATTEMPTS);
     if (!this.#stored) await this.#begin(ends.map(({ partition }) => partition));
-    for (const { partition, low, high } of ends) {
+    const sections = ends.map(({ partition, low, high }) => {
       // Beyond the end: the topic has lost its tail, or was created again.
       const from = Math.min(Math.max(this.#next.get(partition) ?? low, low), high);
       this.#next.set(partition, from);
-      for await (const { records, next } of scan(kafka, { topic: ATTEMPTS, partition, from, to: high })) {
-        for (const record of records) {
-          const format = newerFormatOf(record.headers);
-          if (format !== undefined) throw newerFormat(record, format, 'this control process');
-          for (const evidence of evidenceOf(record.value)) this.#learn(evidence);
-          this.#note(signalOf(record.value));
-        }
-        this.#next.set(partition, next);
-        this.#unwritten += records.length;
-        if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;
+      return { topic: ATTEMPTS, partition, from, to: high };
+    });
+    for await (const { partition, records, next } of scanAll(kafka, sections)) {
+      for (const record of records) {
+        const format = newerFormatOf(record.headers);
+        if (format !== undefined) throw newerFormat(record, format, 'this control process');
+        for (const evidence of evidenceOf(record.value)) this.#learn(evidence);
+        this.#note(signalOf(record.value));
       }
+      this.#next.set(partition, next);
+      this.#unwritten += records.length;
+      if (this.#unwritten >= WRITE_AFTER && !((await goOn()) && (await this.#write()))) return false;
     }
     return (await goOn()) && (await this.#write());
   }

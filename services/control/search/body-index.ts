@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Kafka, type Range } from '../../../shared/kafka/port';
-import { readPiece } from '../../../shared/kafka/scan';
+import { type Kafka } from '../../../shared/kafka/port';
+import { scanAll } from '../../../shared/kafka/scan';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
 import { Periodic } from '../../../shared/service/async';
 import { messageOf } from '../../../shared/service/errors';
@@ -34,12 +34,15 @@ import {
 
 const LEASE = 'search';
 const LEASE_MS = 30_000;
-const LOOK_EVERY_MS = 2_000;
+/** Seldom enough that a chunk of a moderate load is whole and need not be merged. */
+const LOOK_EVERY_MS = 5_000;
 /** The reader yields to other processes no longer than this: within 30 s a search counts as complete. */
 const BEHIND_MS = 15_000;
 const MAINTAIN_EVERY_MS = 60_000;
 /** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
-const LOOK_BYTES = 8 * 1024 * 1024;
+const LOOK_BYTES = 20 * 1024 * 1024;
+/** Limits the memory for texts that are read and not yet written. */
+const WRITE_BYTES = 2 * 1024 * 1024;
 /** Text of a whole chunk. */
 const CHUNK_CHARACTERS = 512 * 1024;
 /** Chunks with less are merged, so that an idle system has few rows. */
@@ -67,7 +70,7 @@ export class BodyIndex {
   #maintainedAt = -Infinity;
   readonly #steadyMs: () => number;
   #lookedAt: number;
-  #first = 0;
+  #purgedSeq = 0;
   #trouble = false;
 
   constructor(private readonly options: BodyIndexOptions) {
@@ -131,42 +134,39 @@ export class BodyIndex {
     const known = new Map((await history.ask(readPositions)).map((position) => [position.partition, position]));
     const since = nowMs - this.retentionMs;
     const begin = ends.some(({ partition }) => !known.has(partition)) ? await kafka.ranges(WEBHOOKS, since) : [];
-    const entries: Entry[] = [];
-    const moved: Position[] = [];
-    let left = LOOK_BYTES;
-    for (const end of this.#inTurn(ends)) {
-      const low = begin.find(({ partition }) => partition === end.partition)?.low ?? end.low;
-      const before = known.get(end.partition) ?? { partition: end.partition, next: low, since, readTo: since };
-      const from = Math.min(Math.max(before.next, end.low), end.high);
-      const { next, bytes } = await this.#readPartition({ ...end, low: from }, left, entries);
-      left -= bytes;
-      const readTo = next >= end.high ? nowMs : before.readTo;
-      if (next !== before.next || !known.has(end.partition)) moved.push({ ...before, next, readTo });
+    const places = new Map<number, Position & { end: number }>();
+    let moved = new Map<number, Position>();
+    for (const { partition, low, high: end } of ends) {
+      const first = begin.find((each) => each.partition === partition)?.low ?? low;
+      const before = known.get(partition) ?? { partition, next: first, since, readTo: since };
+      const next = Math.min(Math.max(before.next, low), end);
+      places.set(partition, { ...before, next, end });
+      const readTo = next >= end ? nowMs : before.readTo;
+      if (next !== before.next || !known.has(partition)) moved.set(partition, { ...before, next, readTo });
     }
-    if (moved.length > 0) await this.#write(entries, moved);
-  }
-
-  /** Begins with another partition each time, so that a busy one does not use up every look. */
-  #inTurn(ends: readonly Range[]): Range[] {
-    const first = this.#first++ % Math.max(1, ends.length);
-    return [...ends.slice(first), ...ends.slice(0, first)];
-  }
-
-  async #readPartition({ partition, low, high }: Range, maxBytes: number, entries: Entry[]) {
-    const { kafka, history, now } = this.options;
-    const oldest = now().getTime() - this.retentionMs;
-    let [next, bytes] = [low, 0];
-    while (next < high && bytes < maxBytes) {
-      const piece = await readPiece(kafka, { topic: WEBHOOKS, partition, from: next, to: high });
-      if (piece.next === next) break;
-      next = piece.next;
-      for (const record of piece.records) {
+    const sections = Array.from(places.values(), ({ partition, next: from, end: to }) => ({
+      ...{ topic: WEBHOOKS, partition, from, to },
+    }));
+    let entries: Entry[] = [];
+    let bytes = 0;
+    let written = 0;
+    for await (const { partition, records, next } of scanAll(kafka, sections)) {
+      const place = places.get(partition);
+      if (!place) continue;
+      for (const record of records) {
         bytes += record.value?.length ?? 0;
-        const entry = record.timestampMs < oldest ? undefined : entryOf(record);
+        const entry = record.timestampMs < since ? undefined : entryOf(record);
         if (entry && !this.#isForgotten(entry, history)) entries.push(entry);
       }
+      moved.set(partition, { ...place, next, readTo: next >= place.end ? nowMs : place.readTo });
+      if (bytes - written < WRITE_BYTES) continue;
+      await this.#write(entries, [...moved.values()]);
+      entries = [];
+      moved = new Map();
+      written = bytes;
+      if (bytes >= LOOK_BYTES) return;
     }
-    return { next, bytes };
+    if (moved.size > 0) await this.#write(entries, [...moved.values()]);
   }
 
   #isForgotten({ user, anonymous, source, acceptedAt }: Entry, { forgotten }: BodyIndexOptions['history']): boolean {
@@ -194,7 +194,9 @@ export class BodyIndex {
     const { history } = this.options;
     const { latestSeq } = history.forgotten;
     const ask = <T>(work: (database: Database) => Promise<T>) => history.ask(work);
-    if ((await ask((database) => markOf(database, 'search_purged'))) >= latestSeq) return;
+    if (latestSeq <= this.#purgedSeq) return;
+    this.#purgedSeq = await ask((database) => markOf(database, 'search_purged'));
+    if (latestSeq <= this.#purgedSeq) return;
     for (let seq = 0; ;) {
       const chunks = await ask((database) => chunksAfter(database, seq, AT_ONCE));
       const last = chunks.at(-1);
@@ -204,6 +206,7 @@ export class BodyIndex {
       if (!(await this.#leads())) return;
     }
     await ask((database) => setMark(database, 'search_purged', latestSeq));
+    this.#purgedSeq = latestSeq;
   }
 
   async #purgeChunk(chunk: StoredChunk): Promise<void> {

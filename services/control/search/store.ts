@@ -1,5 +1,5 @@
 import { type Range } from '../../../shared/kafka/port';
-import { databaseJson, type Database, type Queries } from '../history/database';
+import { databaseJson, type Database, type Queries, type Transaction } from '../history/database';
 import { type PackedChunk } from './chunk';
 
 /** Stores the chunks of searchable texts, and how far the topic is in them. */
@@ -31,16 +31,10 @@ export async function savePositions({ query }: Queries, positions: readonly Posi
   );
 }
 
-export async function addChunks({ query }: Queries, chunks: readonly PackedChunk[]): Promise<void> {
-  for (const { from, to, raw, data } of chunks) {
-    await query(`insert into waypost.search_chunks (from_ms, to_ms, raw, bytes, data) values ($1, $2, $3, $4, $5)`, [
-      from,
-      to,
-      raw,
-      data.length,
-      data,
-    ]);
-  }
+export async function addChunks({ copy }: Transaction, chunks: readonly PackedChunk[]): Promise<void> {
+  if (chunks.length === 0) return;
+  const lines = chunks.map(({ from, to, raw, data }) => `${from}\t${to}\t${raw}\t${data.length}\t${data}\n`);
+  await copy('waypost.search_chunks', 'from_ms, to_ms, raw, bytes, data', lines.join(''));
 }
 
 export async function deleteChunks({ query }: Queries, ids: readonly number[]): Promise<void> {

@@ -41,3 +41,70 @@ test.each<[string, BrokerAnswer]>([
 ])('a read fails if the broker %s', async (_, answer) => {
   expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({ code: 'kafka_unavailable', retriable: true });
 });
+
+describe('reads of several partitions that begin together', () => {
+  type Fetch = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
+
+  /** @param answer returns the partitions for which the broker has room */
+  async function readAll(partitions: number[], answer: (asked: number[]) => number[]) {
+    const requests: number[][] = [];
+    const broker = {
+      fetch: ({ topics: [asked] }: Fetch) => {
+        const numbers = asked!.partitions.map(({ partition }) => partition);
+        requests.push(numbers);
+        const filled = answer(numbers);
+        const responses = numbers.map((partition) => ({
+          ...{ partition, highWatermark: '50', messages: [] },
+          next: filled.includes(partition) ? 20 : undefined,
+        }));
+        return Promise.resolve({
+          clientSideThrottleTime: 0,
+          responses: [{ topicName: asked!.topic, partitions: responses }],
+        });
+      },
+    };
+    const { cluster } = faultyBroker('profiles', [], 50);
+    const client = {
+      [Symbol('private:Kafka:createCluster')]: () => ({ ...cluster, findBroker: () => Promise.resolve(broker) }),
+    } as unknown as KafkaJs;
+    const reader = new DirectReader(client, '');
+    const reads = partitions.map((partition) =>
+      reader.read({ topic: 'profiles', partition, offset: 10, until: 50, maxBytes: 1_000 }),
+    );
+    const settled = Promise.all(reads);
+    await jest.advanceTimersByTimeAsync(1_000);
+    return { requests, read: (await settled).map(({ next, gone }) => (gone ? 'gone' : next)) };
+  }
+
+  test('share a request', async () => {
+    const { requests, read } = await readAll([0, 1, 2], (asked) => asked);
+    expect([requests, read]).toEqual([[[0, 1, 2]], [20, 20, 20]]);
+  });
+
+  test('are repeated where others left no room in the response, also of a compacted topic', async () => {
+    const { requests, read } = await readAll([0, 1, 2], ([first]) => [first!]);
+    expect([requests, read]).toEqual([
+      [[0, 1, 2], [1, 2], [2]],
+      [20, 20, 20],
+    ]);
+  });
+
+  test('end each for itself: an error of one partition does not reach the others', async () => {
+    const { requests, read } = await readAll([0, 1, 2], (asked) => {
+      if (asked.includes(1)) throw Object.assign(new Error('out of range'), { type: 'OFFSET_OUT_OF_RANGE' });
+      return asked;
+    });
+    expect([requests, read]).toEqual([
+      [[0, 1, 2], [0], [1], [2]],
+      [20, 'gone', 20],
+    ]);
+  });
+
+  test('of the same partition follow each other', async () => {
+    const { requests, read } = await readAll([0, 0], (asked) => asked);
+    expect([requests, read]).toEqual([
+      [[0], [0]],
+      [20, 20],
+    ]);
+  });
+});
