@@ -85,7 +85,7 @@ export async function startControl(
   health.config = config;
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const now = () => new Date();
-  const jobs = { kafka, producer, history, config, windowMs, now, log };
+  const jobs = { kafka, producer, history, config, windowMs, alone: isAlone(settings), now, log };
   const replays = new Replays({ ...jobs, encryptor, steadyMs: () => performance.now() });
   replays.watch();
   const alerts = new Alerts({ ...jobs, entries, encryptor, fullProfiles: backend.fullProfiles });
@@ -139,7 +139,7 @@ interface AccessOptions {
 }
 
 async function openAccess({ adminToken, secretKeys, settings, config, history, log }: AccessOptions) {
-  const sessions = new Sessions({ history, secretKeys, adminToken, now: Date.now, log });
+  const sessions = new Sessions({ history, secretKeys, adminToken, alone: isAlone(settings), now: Date.now, log });
   const uses = new TokenUses(history, Date.now, log);
   await sessions.start();
   uses.start();
@@ -182,7 +182,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   bodies.start();
   await seen.start();
   const [events, about, limited] = await Promise.all([
-    openEvents({ kafka, config, seen, history, now: Date.now, onFatal }),
+    openEvents({ kafka, config, seen, history, alone: isAlone(settings), now: Date.now, onFatal }),
     openProfiles({ kafka, config, history, producer, log, onFatal }),
     openLimitedCalls(kafka, onFatal),
   ]);
@@ -213,6 +213,11 @@ function requireAdminToken(settings: Settings): string {
     'bad_settings',
     'WAYPOST_ADMIN_TOKEN is not set. Give control a token of 16 characters or more (openssl rand -hex 32); who brings it may do everything.',
   );
+}
+
+/** Returns whether no other control process can use the database. */
+function isAlone({ WAYPOST_DATABASE_URL: url }: Settings): boolean {
+  return url === undefined;
 }
 
 function openDatabase(settings: Settings): Promise<Database> {

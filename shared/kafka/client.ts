@@ -18,6 +18,7 @@ import { type TopicPartition } from './consumer/partition';
 import { KafkaConsumption } from './consumer/consumer';
 import { readGroupFormats } from './consumer/describe-group';
 import { Membership } from './consumer/membership';
+import { type FetchWait } from './idle-wait';
 import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type Kafka, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
@@ -45,7 +46,7 @@ const REBALANCE_MS = 15_000;
 /** Record values are slices of the whole response, so that its size limits the memory that one slow record retains. */
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
-const BATCH_FETCH_BYTES = 64 * 1024;
+const BATCH_FETCH_BYTES = 256 * 1024;
 
 /**
  * Connects to Kafka, creates and checks the topics, and returns the port of `port.ts`.
@@ -118,10 +119,10 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
     consume: async (consumeOptions) => {
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
-      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, batchFetches } = consumeOptions;
-      const fetching = { maxBytesPerPartition, maxWaitTimeInMs: fetchWaitMs, minBytes: leastBytes(batchFetches) };
+      const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, batchMs } = consumeOptions;
+      const { maxWaitTime: maxWaitTimeInMs, minBytes } = fetchWait(batchMs, fetchWaitMs);
       const joining = { partitionAssigners: [membership.assigner], heartbeatInterval: SHARED_HEARTBEAT_MS };
-      const make = () => consumer(groupId, { ...joining, ...fetching });
+      const make = () => consumer(groupId, { ...joining, maxBytesPerPartition, maxWaitTimeInMs, minBytes });
       // A partition that has no leader must not hide the offsets of the others.
       const partitionOf = await keyPartitions(ledAdmin, prefix, consumeOptions.topics);
       const parts = {
@@ -152,10 +153,9 @@ async function startTail(
   options: TailOptions,
 ): Promise<Tail> {
   const connect = (topic: string) => connectCluster(client, topic);
-  const minBytes = leastBytes(options.batchFetches);
   // A reader of recent records does without unreadable partitions until they have a leader; others need every record.
   const looks = typeof options.from === 'string' ? admin : ledAdmin;
-  const tail = new KafkaTail(looks, ledAdmin, { ...options, prefix, minBytes, connect, log });
+  const tail = new KafkaTail(looks, ledAdmin, { ...options, prefix, wait: fetchWait(options.batchMs), connect, log });
   await tail.start();
   return tail;
 }
@@ -168,9 +168,10 @@ function timeOf(reader: DirectReader, prefix: string) {
   };
 }
 
-/** Returns the bytes that a fetch waits for, until its wait time is over. */
-function leastBytes(batchFetches = false): number {
-  return batchFetches ? BATCH_FETCH_BYTES : 1;
+function fetchWait(batchMs: number | undefined, otherwiseMs = FETCH_WAIT_MS): FetchWait {
+  return batchMs === undefined
+    ? { maxWaitTime: otherwiseMs, minBytes: 1 }
+    : { maxWaitTime: batchMs, minBytes: BATCH_FETCH_BYTES };
 }
 
 /** Returns the producer's mapping of keys to partitions, so that a consumer can tell whether it owns a key. */

@@ -108,8 +108,8 @@ export interface ConsumeOptions {
    * records nor paused partitions, a fetch waits for 500 ms.
    */
   fetchWaitMs?: number;
-  /** accepts a tenth of a second more delay for far fewer fetches, which wait for more than the first record */
-  batchFetches?: boolean;
+  /** accepts this delay, ms, for far fewer fetches: they wait for more than the first record (replaces `fetchWaitMs`) */
+  batchMs?: number | undefined;
   rebalanceListener?: RebalanceListener;
   /** called when the consumer cannot continue: end the process */
   onFatal(error: unknown): void;
@@ -148,7 +148,7 @@ export interface TailOptions {
   /** `sinceMs`: from the first record appended at that time (ms since 1970) or later, with at most about `atMost` records */
   from: 'beginning' | 'end' | { sinceMs: number; atMost: number };
   /** as in `ConsumeOptions` */
-  batchFetches?: boolean;
+  batchMs?: number | undefined;
   onRecord(record: InRecord): void;
   /** Called each time `completeAt` has moved: at least twice a second while brokers answer. */
   onComplete?(): void;

@@ -3,7 +3,7 @@ import { type Backoff, backoff, withDeadline, withTimeout } from '../service/asy
 import { messageOf } from '../service/errors';
 import { PollLiveness } from '../service/health';
 import { type Log } from '../telemetry/log';
-import { IdleWait } from './idle-wait';
+import { type FetchWait, IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './kafkajs/cluster';
 import { NO_LEADER, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type InRecord, type Tail, type TailOptions } from './port';
@@ -20,7 +20,6 @@ import { type Place, TailPlaces } from './tail-places';
 
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
-const FETCH_WAIT_MS = 100;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const GOODBYE_MS = 1_000;
@@ -29,7 +28,7 @@ const LEADERLESS = String(NO_LEADER);
 
 export interface KafkaTailOptions extends TailOptions {
   prefix: string;
-  minBytes: number;
+  wait: FetchWait;
   /** returns a cluster with separate connections that knows this topic */
   connect: (topic: string) => Promise<Cluster>;
   log: Log;
@@ -60,7 +59,7 @@ export class KafkaTail implements Tail {
     private readonly options: KafkaTailOptions,
   ) {
     this.#topic = options.prefix + options.topic;
-    this.#wait = new IdleWait({ maxWaitTime: FETCH_WAIT_MS, minBytes: options.minBytes });
+    this.#wait = new IdleWait(options.wait);
     this.#places = new TailPlaces(options.topic, options.from);
   }
 

@@ -734,7 +734,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const admitter =
       (forgotten: Forgotten, then: () => Promise<void> = () => Promise.resolve()): Admit =>
       async (queries) => {
-        await forgotten.learn(queries, START);
+        await forgotten.learn(queries, database.kind, START);
         await then();
         return (event) => !forgotten.has(event);
       };

@@ -167,7 +167,7 @@ test.concurrent(
       steadyMs: () => performance.now(),
       log,
     };
-    const replays = new Replays({ ...parts, kafka: await throttled() });
+    const replays = new Replays({ ...parts, alone: false, kafka: await throttled() });
     const scope = { destination: 'dst_1', origin: 'dead_letters' as const, from: null, to: Date.now() };
     const wanted = { scope: { ...scope, status: null, type: null, includeDelivered: true }, preview: true };
     const { id } = await replays.start({ ...wanted, maxPerSecond: 10_000 }, `replay-${run}`);

@@ -92,7 +92,15 @@ export async function controlUnderTest(
   const tests = openTestSends({ kafka, producer, timeoutMs: options.timeoutMs ?? 5_000, now, log });
   const history = historyOn(options.database, () => clock.now.getTime(), options.historyHasRead);
   const seen = new EventNames(history, log);
-  const events = await openEvents({ kafka, config, seen, history, now: () => clock.now.getTime(), onFatal });
+  const events = await openEvents({
+    kafka,
+    config,
+    seen,
+    history,
+    alone: false,
+    now: () => clock.now.getTime(),
+    onFatal,
+  });
   const { calls: limited } = await openLimitedCalls(kafka, onFatal);
   const encryptor = createEncryptor([SECRET_KEY]);
   if (options.isNew) await markNewSystem({ config, writer, encryptor, now, log });
@@ -100,6 +108,7 @@ export async function controlUnderTest(
     ...{ kafka, producer, history, config, encryptor, windowMs: WINDOW_MS, now, log },
     // A stopped process, whose clock stands, sends nothing.
     steadyMs: () => now().getTime(),
+    alone: false,
   });
   const entries = openConfigEntries(config, writer);
   const { profiles, previews, members, fullProfiles } = await openProfiles({
@@ -120,7 +129,7 @@ export async function controlUnderTest(
   const formats = new RecordFormatSwitch({ kafka, config, entries, now, steadyMs: () => clock.now.getTime(), log });
   const { adminToken = ADMIN_TOKEN } = options;
   const nowMs = () => clock.now.getTime();
-  const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, now: nowMs, log });
+  const sessions = new Sessions({ history, secretKeys: [SECRET_KEY], adminToken, alone: false, now: nowMs, log });
   const uses = new TokenUses(history, nowMs, log);
   await sessions.sync();
   const deps = {

@@ -106,7 +106,7 @@ export class QueryServer {
     const { kafka, now, onFatal } = this.options;
     const from = { sinceMs: now() - LOOK_BACK.ms, atMost: LOOK_BACK.records };
     const tail = await kafka.tail({
-      ...{ name: 'audiences-queries', topic, from, batchFetches: true, onFatal },
+      ...{ name: 'audiences-queries', topic, from, batchMs: 100, onFatal },
       onRecord: (record) => this.#onRecord(record),
     });
     this.#tails.push(tail);

@@ -39,7 +39,7 @@ const RENEW_AFTER_MS = 3_000;
 /** Evidence that took longer to read is too old to act on: the runner reads again. */
 const FRESH_MS = 10_000;
 /** Soon enough for people. Each time it runs a query of a few rows, and one for the ends of `attempts`. */
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 2_000;
 const LOOK_IN_TROUBLE_MS = 5_000;
 const MOST_AT_ONCE = 100;
 

@@ -40,7 +40,7 @@ export class ProfileStatus {
 
   async open(kafka: Pick<Kafka, 'tail'>, onFatal: (error: unknown) => void): Promise<void> {
     this.#tail = await kafka.tail({
-      ...{ name: 'control-profile-status', topic: PROFILE_STATUS, from: 'beginning', batchFetches: true, onFatal },
+      ...{ name: 'control-profile-status', topic: PROFILE_STATUS, from: 'beginning', batchMs: 100, onFatal },
       onRecord: ({ value }) => this.#take(value?.toString()),
     });
     const read = () => void (this.caughtUp = true);

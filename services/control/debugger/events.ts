@@ -15,10 +15,12 @@ import { EventStreams } from './sse';
 
 /** Follows accepted and rejected calls for the debugger, keeps the latest in memory, and streams them. */
 
+/** Soon enough for a person who watches. Each fetch costs as much as reading a hundred calls. */
+const BATCH_MS = 500;
 /** Look-back at the start of control, so that the debugger is not empty. */
 const LOOK_BACK_MS = 3_600_000;
 const LOOK_BACK_RECORDS = 2_000;
-/** Interval after which calls of users that another process deleted are hidden. Each time one index look-up. */
+/** Interval after which calls of users that another process deleted are hidden, and hidden calls are freed. */
 const DELETIONS_EVERY_MS = 1_000;
 
 export interface Events {
@@ -33,6 +35,8 @@ export interface EventsOptions {
   config: Pick<ConfigReader, 'source' | 'destinationsOf' | 'onChange'>;
   seen: Pick<EventNames, 'add'>;
   history: Pick<History, 'forgotten' | 'learnDeletions'>;
+  /** no other process uses the database */
+  alone: boolean;
   now: () => number;
   onFatal: (error: unknown) => void;
 }
@@ -53,13 +57,13 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
       const entry = ring.add(notice === undefined ? record : { ...record, value: valueOf(notice, accepted) }, accepted);
       if (!ring.hides(entry)) streams.publish(entry);
     };
-    return kafka.tail({ name: `control-${topic}`, topic, from, batchFetches: true, onRecord, onFatal });
+    return kafka.tail({ name: `control-${topic}`, topic, from, batchMs: BATCH_MS, onRecord, onFatal });
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   let purged = 0;
   const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
     // No user can be deleted while the database is away.
-    await history.learnDeletions().catch(() => undefined);
+    if (!options.alone) await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;
     ring.purge();

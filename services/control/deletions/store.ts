@@ -101,11 +101,12 @@ export class Forgotten {
   /**
    * Reads all new deletions, and blocks further ones until the transaction ends: a blocked deletion then finds and
    * removes the rows that the transaction wrote.
+   * @param kind an embedded database runs one transaction at a time, and needs no lock
    */
-  async learn({ query }: Queries, nowMs: number): Promise<void> {
+  async learn({ query }: Queries, kind: Database['kind'], nowMs: number): Promise<void> {
     // Waits for deletions in progress, also of older versions: every insert takes the conflicting lock. Otherwise a
     // deletion could become visible after one with a higher number.
-    await query('lock table waypost.deletions in share mode');
+    if (kind === 'server') await query('lock table waypost.deletions in share mode');
     const rows = await query<{ seq: number; at: number; users: string; anonymous: string; sources: string }>(
       `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
          case when at >= $2::bigint then anonymous else '[]' end as anonymous
@@ -126,7 +127,7 @@ export class Forgotten {
   /** Reads new deletions outside a transaction that writes rows. */
   async refresh(database: Database, nowMs: number): Promise<void> {
     const news = await database.query('select 1 from waypost.deletions where seq > $1::bigint limit 1', [this.#seq]);
-    if (news.length > 0) await database.transaction((queries) => this.learn(queries, nowMs));
+    if (news.length > 0) await database.transaction((queries) => this.learn(queries, database.kind, nowMs));
   }
 
   add({ at, users, anonymous, sources }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {

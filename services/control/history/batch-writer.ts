@@ -18,7 +18,7 @@ import { countOf, EventQueue, type Queued } from './event-queue';
  * one, since a batch costs as much as a few hundred events, and no person reads hundreds of events a second.
  */
 const GATHER_MS = 250;
-const GATHER_BUSY_MS = 1_000;
+const GATHER_BUSY_MS = 2_000;
 const BUSY_BATCH = 50;
 /**
  * If whole batches gather quickly and other processes need all cores, the history waits for them, since no person reads

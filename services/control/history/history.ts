@@ -185,7 +185,7 @@ export class History {
     const id = await databaseId(database);
     const consume = (name: string, topic: string, label: string, feed: BatchWriter<Event> | BatchWriter<ConfigFact>) =>
       this.options.kafka.consume({
-        ...{ group: groupOf(name, id), label, topics: [topic], batchFetches: true, onFatal: this.options.onFatal },
+        ...{ group: groupOf(name, id), label, topics: [topic], batchMs: 500, onFatal: this.options.onFatal },
         onRecord: (record) => this.#leaveToNewer(record) ?? feed.onRecord(record),
       });
     this.#consumptions = [

@@ -84,7 +84,7 @@ export class StoredDeliveries {
     const oldest = now() - keep.forMs;
     const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
     const admit = async (queries: Queries) => {
-      await forgotten.learn(queries, now());
+      await forgotten.learn(queries, database.kind, now());
       return (event: DeliveryEvent) => !forgotten.has(event);
     };
     try {

@@ -175,7 +175,7 @@ export async function openLimitedCalls(kafka: Pick<Kafka, 'tail'>, onFatal: (err
   const calls = new LimitedCalls();
   const onRecord = (record: InRecord) => calls.add(record);
   const tail = await kafka.tail({
-    ...{ name: 'control-limited', topic: LIMITED, from: 'beginning', batchFetches: true },
+    ...{ name: 'control-limited', topic: LIMITED, from: 'beginning', batchMs: 500 },
     ...{ onRecord, onFatal },
   });
   return { calls, stop: () => tail.stop() };

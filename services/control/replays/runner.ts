@@ -37,6 +37,8 @@ const MAX_COUNTING = 20;
  * each time.
  */
 const LOOK_EVERY_MS = 1_000;
+/** Without other processes, only a failure of the database leaves a job without an owner. */
+const CLAIM_ALONE_MS = 10_000;
 const CANCEL_LOOK_MS = 50;
 /** Longest time between the acceptance of a message and its append. */
 const APPEND_SLACK_MS = 600_000;
@@ -50,10 +52,12 @@ export class Replays {
   readonly #active = new Map<string, Active>();
   readonly #owner = randomUUID();
   readonly #looking = new Periodic(LOOK_EVERY_MS, () => this.#lookSafely());
+  #claimedAt = -Infinity;
   #stopping = false;
   #trouble = false;
 
-  constructor(private readonly options: ReplayDeps) {}
+  /** @param options.alone no other process uses the database */
+  constructor(private readonly options: ReplayDeps & { alone: boolean }) {}
 
   /** Takes over jobs of processes that have ended, now and every second. */
   watch(): void {
@@ -65,11 +69,13 @@ export class Replays {
   async look(): Promise<void> {
     for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
-    if (room <= 0) return;
+    const nowMs = performance.now();
+    if (room <= 0 || (this.options.alone && nowMs - this.#claimedAt < CLAIM_ALONE_MS)) return;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     for (const job of await this.options.history.ask((database) => claimJobs(database, room, lease))) {
       this.#run(job, 'taken over');
     }
+    this.#claimedAt = nowMs;
   }
 
   /** @throws Problem `conflict` if too many replays run */

@@ -7,12 +7,12 @@ import { type History } from '../history/history';
 import { addEventNames, countedPositions, type EventName, type CountedPosition } from './store';
 
 /**
- * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts every
- * few seconds. Positions are written with the counts, so that a new process counts no record again. Events that arrive
+ * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts
+ * several times a minute, and before the API reads them. Positions are written with the counts, so that a new process counts no record again. Events that arrive
  * while control is down count as far as the debugger looks back.
  */
 
-const WRITE_EVERY_MS = 5_000;
+const WRITE_EVERY_MS = 15_000;
 /** Names that wait while the database is away. */
 const MAX_WAITING = 20_000;
 /** Longer names cannot be blocked either. */

@@ -14,7 +14,7 @@ async function start(answers: BrokerAnswer[], end: number, second?: FaultyBroker
     throw error;
   };
   const tail = new KafkaTail(broker.admin, broker.admin, {
-    ...{ name: 'test', topic, from: 'beginning', prefix: '', minBytes: 1, onFatal },
+    ...{ name: 'test', topic, from: 'beginning', prefix: '', wait: { maxWaitTime: 100, minBytes: 1 }, onFatal },
     ...{ onRecord: () => undefined, connect: () => Promise.resolve(broker.cluster), log: createLog('test', 'silent') },
   });
   await tail.start();

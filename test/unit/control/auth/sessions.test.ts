@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import supertest from 'supertest';
-import { SESSION_MS } from '../../../../services/control/auth/sessions';
+import pino from 'pino';
+import { Sessions, SESSION_MS } from '../../../../services/control/auth/sessions';
 import { type Database } from '../../../../services/control/history/database';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
@@ -170,4 +171,33 @@ it('a token with an end shows it in the session, and a cookie shows its own end'
   expect(await ends({ Authorization: `Bearer ${token}` })).toBe(expiresAt);
   expect(await ends({ Authorization: `Bearer ${ADMIN_TOKEN}` })).toBeNull();
   expect(await ends({})).toBe(new Date(START + SESSION_MS).toISOString());
+});
+
+it('a process without others asks the database for sessions once an hour, or when a session ends', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  try {
+    const ask = jest.fn(() => Promise.resolve({ keys: [], ended: [] }) as Promise<never>);
+    const log = pino({ level: 'silent' });
+    const given = { history: { ask }, secretKeys: [SECRET_KEY], adminToken: ADMIN_TOKEN, now: Date.now, log };
+    const [alone, shared] = [true, false].map((each) => new Sessions({ ...given, alone: each })) as [
+      Sessions,
+      Sessions,
+    ];
+    const asked = async (ms: number) => {
+      ask.mockClear();
+      await jest.advanceTimersByTimeAsync(ms);
+      return ask.mock.calls.length;
+    };
+    await alone.start();
+    expect(await asked(3_599_000)).toBe(0);
+    expect(await asked(3_000)).toBe(1);
+    await alone.end({ id: 'one', token: 't', mark: 'm', host: HOST, until: Date.now() + SESSION_MS });
+    expect(ask).toHaveBeenCalledTimes(2);
+    await alone.stop();
+    await shared.start();
+    expect(await asked(10_000)).toBe(5);
+    await shared.stop();
+  } finally {
+    jest.useRealTimers();
+  }
 });
