@@ -175,8 +175,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   await kafka.setRetention();
   const writer = openWriter({ config, producer, log, now });
   await markNewSystem({ config, writer, encryptor, now, log });
-  const timeoutMs = settings.WAYPOST_TIMEOUT;
-  const tests = openTestSends({ kafka, producer, timeoutMs, now, log });
+  const tests = openTestSends({ kafka, producer, timeoutMs: settings.WAYPOST_TIMEOUT, now, log });
   const seen = new EventNames(history, log);
   const bodies = new BodyIndex({ kafka, history, ...searchOf(settings), now, log });
   bodies.start();
@@ -215,10 +214,8 @@ function requireAdminToken(settings: Settings): string {
   );
 }
 
-/** Returns whether no other control process can use the database. */
-function isAlone({ WAYPOST_DATABASE_URL: url }: Settings): boolean {
-  return url === undefined;
-}
+/** No other control process can use an embedded database. */
+const isAlone = ({ WAYPOST_DATABASE_URL: url }: Settings): boolean => url === undefined;
 
 function openDatabase(settings: Settings): Promise<Database> {
   const { WAYPOST_DATABASE_URL: url, WAYPOST_DATA_DIR: dataDir } = settings;

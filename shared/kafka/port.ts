@@ -234,7 +234,7 @@ export interface Kafka {
    */
   ranges(topic: string, sinceMs?: number): Promise<Range[]>;
   /**
-   * Gives existing topics the retention of WAYPOST_TOPIC_RETENTION, and leaves those that it does not name. Logs where
+   * Gives existing topics the retention of WAYPOST_TOPIC_RETENTION, and leaves topics that it does not name. Logs where
    * Kafka refuses it.
    */
   setRetention(): Promise<void>;
