@@ -187,7 +187,7 @@ function faultOf({ path }: Odd, { status, text }: Answer): string | undefined {
   return undefined;
 }
 
-/** Compares the bodies that the router cuts off with those that it renders. */
+/** Compares bodies that the router cuts off with bodies that it renders. */
 function bodyFaults() {
   let cuts = 0;
   const stored = ingest.producer.appends.flat().filter(({ topic }) => topic === 'messages');
