@@ -22,6 +22,8 @@ const FEW_EVERY_MS = 300;
 /** Commits changed offsets, one request at a time. The next request repeats the offsets of a failed one. */
 export class Committer {
   #running: Promise<void> = Promise.resolve();
+  /** rounds that run or wait */
+  #rounds = 0;
   /** start of the last request */
   #sentAt = -Infinity;
 
@@ -37,8 +39,13 @@ export class Committer {
     },
   ) {}
 
-  /** @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet */
+  /**
+   * Starts a round, unless another one runs: during a pause of the broker hundreds would queue up behind it.
+   * @param nowMs by `performance.now()`; Infinity also commits changes that are not due yet, after the round that runs
+   */
   run(nowMs: number): Promise<void> {
+    if (this.#rounds > 0 && nowMs < Infinity) return this.#running;
+    this.#rounds++;
     this.#running = this.#running.then(async () => {
       const partitions = [...this.options.partitions()];
       const commits: Due[] = [];
@@ -51,6 +58,7 @@ export class Committer {
         await this.#send(commits);
       }
       this.options.after();
+      this.#rounds--;
     });
     return this.#running;
   }

@@ -77,6 +77,32 @@ describe('the time of a commit', () => {
     return { sent, partition, committer, finish };
   };
 
+  test('while a commit waits for its answer no other one queues up behind it', async () => {
+    const partition = new Partition('webhooks', 0, 0);
+    let answer!: () => void;
+    const frozen = new Promise<void>((resolve) => (answer = resolve));
+    let requests = 0;
+    const committer = new Committer({
+      partitions: () => [partition],
+      send: async () => {
+        requests++;
+        await frozen;
+        throw refused('UNKNOWN_MEMBER_ID');
+      },
+      after: () => undefined,
+      coordinatorMoved: () => undefined,
+      log: createLog('test', 'silent'),
+    });
+    partition.offsets.take(0);
+    partition.offsets.done(0);
+    const runs = Array.from({ length: 500 }, (_, tick) => committer.run(1_000 + tick * 100));
+    answer();
+    await Promise.all(runs);
+    expect(requests).toBe(1);
+    await committer.run(60_000);
+    expect(requests).toBe(2);
+  });
+
   test('few records are committed together, 300 ms after the last commit', async () => {
     const { sent, committer, finish } = ownedPartition();
     finish(1);
