@@ -19,6 +19,7 @@ import { KafkaConsumption } from './consumer/consumer';
 import { readGroupFormats } from './consumer/describe-group';
 import { Membership } from './consumer/membership';
 import { type FetchWait } from './idle-wait';
+import { SESSION_MS } from './consumer/returning-members';
 import { allowLeaderless, START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
 import { type Kafka, type Tail, type TailOptions } from './port';
 import { connectRequestSender } from './produce/request-sender';
@@ -28,11 +29,6 @@ import { createTopics, type CreateTopicsOptions } from './create-topics';
 import { setRetention } from './topic-retention';
 import { specsOf } from './topics';
 
-/**
- * kafkajs sends heartbeats only between fetches, so that a fetch must wait much less than a session lasts. A killed
- * process holds its partitions for one session.
- */
-const SESSION_MS = 6_000;
 const HEARTBEAT_MS = 1_000;
 /**
  * Members that share a group learn of a rebalance from the answer to a heartbeat, and members that have joined again
@@ -128,7 +124,6 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
       const parts = {
         ...{ make, admin: ledAdmin, readCommitted, membership, groupId, prefix, log, partitionOf },
         appendedAt: timeOf(reader, prefix),
-        sessionMs: SESSION_MS,
       };
       const consumption = new KafkaConsumption(parts, consumeOptions);
       await consumption.start();

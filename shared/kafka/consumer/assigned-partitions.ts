@@ -25,7 +25,6 @@ interface Parts extends GroupOffsets, Pick<ConsumeOptions, 'rebalanceListener' |
 }
 
 export class AssignedPartitions {
-  /** by id */
   readonly partitions = new Map<string, Partition>();
   /** partitions whose last commit is being looked up, each with its look-up; records that arrive before are read again */
   readonly #restoring = new Map<string, object>();
@@ -38,8 +37,9 @@ export class AssignedPartitions {
   constructor(private readonly parts: Parts) {}
 
   /** Applies the assignment of a round. */
-  enter(memberId: string, places: ReadonlyMap<string, TopicPartition>): void {
-    const { membership, rebalanceListener } = this.parts;
+  enter(memberId: string, given: ReadonlyMap<string, TopicPartition>): void {
+    const { membership, rebalanceListener, orders } = this.parts;
+    const places = membership.accept(given, orders);
     // Another member id: the session was lost, and others may have had its partitions.
     const sameSession = memberId === this.memberId;
     if (!sameSession) this.#orphanAll();

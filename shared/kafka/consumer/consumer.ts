@@ -8,6 +8,7 @@ import { type TopicPartition, type Partition } from './partition';
 import { LeaderCheck, readUnassignedLag } from './describe-group';
 import { AssignedPartitions } from './assigned-partitions';
 import { type Membership, reportAssignments, topicPartitionsOf } from './membership';
+import { SESSION_MS } from './returning-members';
 import { BatchHandler, Dispatcher } from './dispatcher';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { type ReadCommitted } from '../kafkajs/committed-offsets';
@@ -39,8 +40,6 @@ interface Parts {
   /** returns the partition of a key; the topic is without prefix */
   partitionOf: (topic: string, key: string) => number;
   prefix: string;
-  /** the session timeout: a member that sends no heartbeat for this time is removed from its group */
-  sessionMs: number;
   /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
   log: Log;
@@ -136,7 +135,7 @@ export class KafkaConsumption implements Consumption {
   #tick(): void {
     const now = performance.now();
     // The last heartbeat was sent some time before the stall began.
-    if (now - this.#tickedAt > this.parts.sessionMs / 2) this.#stoodStill();
+    if (now - this.#tickedAt > SESSION_MS / 2) this.#stoodStill();
     this.#tickedAt = now;
     if (this.#readsDeferred && this.joined && !this.#stopping) {
       this.#readsDeferred = false;
@@ -163,7 +162,7 @@ export class KafkaConsumption implements Consumption {
     for (const event of turns) consumer.on(event, () => this.#liveness.recordPoll());
     consumer.on(FETCH_START, () => membership.checkRound());
     consumer.on(HEARTBEAT, ({ payload }) => {
-      if (consumer === this.#consumer) membership.generation = payload.groupGenerationId;
+      if (consumer === this.#consumer) membership.heard(payload.groupGenerationId);
     });
     consumer.on(GROUP_JOIN, (event) => {
       if (consumer === this.#consumer) this.#assigned(event);

@@ -2,9 +2,11 @@ import { AssignerProtocol, type ConsumerGroupJoinEvent, type PartitionAssigner }
 import { z } from 'zod';
 import { type Log } from '../../telemetry/log';
 import { joinAgain } from '../kafkajs/consumer-fetches';
+import { type ConsumerCommands } from '../kafkajs/restarting-consumer';
 import { READS_FORMAT } from '../topics';
 import { assignPlaces, type Member } from './cooperative-assignor';
 import { idOf, type TopicPartition } from './partition';
+import { ReturningMembers } from './returning-members';
 
 /**
  * Takes part in the cooperative assignment (cooperative-assignor.ts) for this process: it claims partitions when it
@@ -61,6 +63,21 @@ export class Membership {
   /** as leader: when it asks for a round because partitions have no owner, by `performance.now()` */
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
+  readonly #returning = new ReturningMembers();
+
+  /** Notes the answer to a heartbeat. */
+  heard(generation: number): void {
+    this.generation = generation;
+    this.#returning.heard();
+  }
+
+  /** Returns the part of an assignment to read now: after a pause of the broker, others may return to their partitions. */
+  accept(places: ReadonlyMap<string, TopicPartition>, orders: Pick<ConsumerCommands, 'pause' | 'resume'>) {
+    const had = [...this.assigned.keys(), ...this.draining.keys()];
+    const { taken, restAt } = this.#returning.divide(places, had, orders);
+    this.#wantsRoundAt = Math.min(this.#wantsRoundAt, restAt);
+    return taken;
+  }
 
   /** Makes the next fetch join again. */
   askForRound(): void {

@@ -9,7 +9,7 @@ import { logThrottle } from '../../../../shared/service/load-limits';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';
 import { type Around, ModelConsumer } from '../group/consumer';
-import { Coordinator, SESSION_MS } from '../group/coordinator';
+import { Coordinator } from '../group/coordinator';
 import { VirtualTime } from '../group/virtual-time';
 
 /** The consumer and its helpers while the clock of the machine is set. */
@@ -40,7 +40,7 @@ async function consume() {
   const open: OpenRecord[] = [];
   const parts = {
     make: () => new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-    ...{ membership, groupId: 'g', prefix: '', sessionMs: SESSION_MS, log: createLog('test', 'silent') },
+    ...{ membership, groupId: 'g', prefix: '', log: createLog('test', 'silent') },
     readCommitted: () => Promise.resolve(new Map<string, Committed>()),
     admin: {
       fetchTopicOffsets: () => Promise.resolve([]),

@@ -21,7 +21,7 @@ test('a consumer that cannot subscribe leaves neither its connection nor its met
     subscribe: () => Promise.reject(new Error('the topic may not be read')),
   } as unknown as Consumer;
   const parts = {
-    ...{ make: () => consumer, membership: new Membership(), groupId: 'g', prefix: '', sessionMs: 6_000 },
+    ...{ make: () => consumer, membership: new Membership(), groupId: 'g', prefix: '' },
     readCommitted: () => Promise.resolve(new Map<string, Committed>()),
     ...{ admin: {} as Admin, partitionOf: () => 0, appendedAt: () => Promise.resolve(undefined) },
     log: createLog('test', 'silent'),

@@ -1,9 +1,9 @@
 import { type Random } from '../../../../tools/harness/random';
+import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
 import { type VirtualTime } from './virtual-time';
 
 /** Models Kafka's group coordinator (the classic protocol), as far as consumers see it. */
 
-export const SESSION_MS = 6_000;
 const REBALANCE_MS = 15_000;
 
 export interface Joined {

@@ -24,6 +24,10 @@ export class OldMembership extends Membership {
     this.askForRound();
   }
 
+  override accept(places: ReadonlyMap<string, TopicPartition>): ReadonlyMap<string, TopicPartition> {
+    return places;
+  }
+
   override enter(places: ReadonlyMap<string, TopicPartition>, sameSession: boolean): void {
     super.enter(places, sameSession);
     this.#joinedAt = Date.now();

@@ -1,13 +1,14 @@
 import { AssignerProtocol, type Admin } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
+import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
 import { type Committed, type ReadCommitted } from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
 import { type Around, type Fate, ModelConsumer } from './consumer';
-import { Coordinator, SESSION_MS } from './coordinator';
+import { Coordinator } from './coordinator';
 import { OldMembership } from './first-membership';
 import { VirtualTime } from './virtual-time';
 
@@ -19,6 +20,8 @@ import { VirtualTime } from './virtual-time';
 export interface Options {
   /** some members run the previous version */
   mixed: boolean;
+  /** members neither leave nor die, but the broker stands still for longer than a session, once all have joined */
+  pauses?: boolean;
 }
 
 interface Process {
@@ -83,11 +86,12 @@ export class GroupWorld {
   async run(): Promise<string[]> {
     const random = this.#random;
     this.#join();
-    for (let steps = random.between(1, 7); steps > 0; steps--) {
+    for (let steps = random.between(1, 7); steps > 0 && !this.options.pauses; steps--) {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
       await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
       this.#step();
     }
+    if (this.options.pauses) await this.#pause();
     this.#produce();
     const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () => this.#isSettled());
     if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
@@ -98,6 +102,19 @@ export class GroupWorld {
     void ended.then(() => (over = true));
     await this.#time.run(this.#time.now + 1_000, () => over);
     return this.problems;
+  }
+
+  /** Lets members join and read, and then keeps the broker from answering them. */
+  async #pause(): Promise<void> {
+    const random = this.#random;
+    for (let members = random.between(1, 3); members > 0; members--) this.#join();
+    await this.#time.run(this.#time.now + SETTLED_WITHIN_MS, () => this.#isSettled());
+    this.#produce();
+    await this.#time.run(this.#time.now + random.between(0, 1_000), () => false);
+    const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
+    for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
+    this.#changed();
+    this.#changedAt = endsAt;
   }
 
   #step(): void {
@@ -152,7 +169,7 @@ export class GroupWorld {
     const process = { name, old, fate, read, membership, topics, lost: false, leaving: false } as unknown as Process;
     const parts = {
       make: () => (process.consumer = new ModelConsumer(this.#around, fate, membership.assigner)).asConsumer,
-      ...{ ...this.#brokers(fate), membership, groupId: 'model', prefix: '', log, sessionMs: SESSION_MS },
+      ...{ ...this.#brokers(fate), membership, groupId: 'model', prefix: '', log },
       partitionOf: () => 0,
       appendedAt: () => Promise.resolve(undefined),
     };

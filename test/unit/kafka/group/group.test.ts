@@ -34,6 +34,10 @@ test('while members of two versions join and leave, every partition that the lea
   expect(await failing({ mixed: true })).toEqual([]);
 }, 900_000);
 
+test('after a broker stood still for longer than all sessions, no member repeats what another has done', async () => {
+  expect(await failing({ mixed: false, pauses: true }, SCHEDULES / 10)).toEqual([]);
+}, 900_000);
+
 /** Restores an old fault: a member releases a revoked partition, and asks for a round, only if it had read it or found a commit. */
 function forgetUnread(): void {
   const enter = AssignedPartitions.prototype.enter;
@@ -64,4 +68,9 @@ test('the leader asks for a round if members do not', async () => {
 test('the simulation finds a partition at two members if an owner releases it before its records are done', async () => {
   jest.spyOn(Partition.prototype, 'drained', 'get').mockReturnValue(true);
   expect(await failing({ mixed: false }, 500)).toContainEqual(expect.stringMatching(/concurrently|read again/));
+});
+
+test('the simulation finds repeats if the first member to return takes the partitions of the others at once', async () => {
+  jest.spyOn(Membership.prototype, 'accept').mockImplementation((places) => places);
+  expect(await failing({ mixed: false, pauses: true }, 200)).toContainEqual(expect.stringMatching(/read again/));
 });

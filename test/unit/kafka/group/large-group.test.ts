@@ -5,7 +5,7 @@ import { type OpenRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { randomOf } from '../../../../tools/harness/random';
 import { type Around, ModelConsumer } from './consumer';
-import { Coordinator, SESSION_MS } from './coordinator';
+import { Coordinator } from './coordinator';
 import { VirtualTime } from './virtual-time';
 
 /** The rounds that one more member costs a large group, on models of kafkajs and the coordinator. */
@@ -38,7 +38,7 @@ function group(slowestMs: number) {
     const open = new Set<OpenRecord>();
     const parts = {
       make: () => new ModelConsumer(around, { dead: false, awayUntil: 0 }, membership.assigner).asConsumer,
-      ...{ membership, groupId: 'g', prefix: '', sessionMs: SESSION_MS, log, partitionOf: () => 0 },
+      ...{ membership, groupId: 'g', prefix: '', log, partitionOf: () => 0 },
       admin: partsOfAdmin as unknown as Admin,
       readCommitted: () => {
         const commits = [...coordinator.committed].map(([id, { offset, metadata }]) => {
