@@ -14,7 +14,8 @@ import { COMPACTED } from './topics';
  * throttles a client names no partition, and a new leader may not know the end of its log yet. Such a request is
  * repeated.
  *
- * Reads of several partitions that are called at the same time share a request to each broker.
+ * Reads of several partitions of a topic that are called at the same time share a request to each broker. They do not share
+ * one with another topic: kafkajs shuffles the partitions of a request, and a response then names a topic several times.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -22,6 +23,9 @@ const TRIES = 4;
 const PAUSE_MS = 250;
 /** Time for which a throttled read is repeated. kafkajs waits between the requests as the broker demands. */
 const THROTTLED_MS = 60_000;
+
+/** Limits a response to several reads; one read may ask for more. */
+const SHARED_BYTES = 1024 * 1024;
 
 /** A read that waits for the next request to its broker. */
 interface Asked extends ReadAt {
@@ -31,7 +35,7 @@ interface Asked extends ReadAt {
 
 export class DirectReader {
   #cluster: Promise<Cluster> | undefined;
-  /** by node id */
+  /** by node id and topic */
   readonly #asked = new Map<string, Asked[]>();
 
   constructor(
@@ -89,34 +93,43 @@ export class DirectReader {
     return new Promise((answer, fail) => this.#queue(nodeId, [{ ...at, answer, fail }]));
   }
 
-  /** Sends reads with the next request to a broker. */
+  /** Sends reads of one topic with the next request to a broker. */
   #queue(nodeId: string, reads: readonly Asked[]): void {
-    const waiting = this.#asked.get(nodeId) ?? [];
-    if (waiting.length === 0) setImmediate(() => void this.#send(nodeId));
-    this.#asked.set(nodeId, [...waiting, ...reads]);
+    const [first] = reads;
+    if (!first) return;
+    const key = `${nodeId} ${first.topic}`;
+    const waiting = this.#asked.get(key) ?? [];
+    if (waiting.length === 0) setImmediate(() => void this.#send(nodeId, key));
+    this.#asked.set(key, [...waiting, ...reads]);
   }
 
-  async #send(nodeId: string): Promise<void> {
-    const all = this.#asked.get(nodeId) ?? [];
-    this.#asked.delete(nodeId);
-    const isSame = (a: Asked, b: Asked) => a.topic === b.topic && a.partition === b.partition;
-    const first = all.filter((each, i) => all.findIndex((other) => isSame(each, other)) === i);
-    const left = await this.#request(nodeId, first);
+  async #send(nodeId: string, key: string): Promise<void> {
+    const all = this.#asked.get(key) ?? [];
+    this.#asked.delete(key);
+    const first = new Map<number, Asked>();
+    for (const each of all) if (!first.has(each.partition)) first.set(each.partition, each);
+    const left = new Set(await this.#request(nodeId, [...first.values()]));
     // Also second reads of the same partition: a request names each once.
-    const again = all.filter((each) => left.includes(each) || !first.includes(each));
-    if (again.length > 0) this.#queue(nodeId, again);
+    this.#queue(
+      nodeId,
+      all.filter((each) => left.has(each) || first.get(each.partition) !== each),
+    );
   }
 
   /**
-   * Answers reads with one request. An error of one partition fails a whole request, so each of several is then read alone.
+   * Answers reads with one request. An error that Kafka reports for one partition fails a whole request, so each of several is then
+   * read alone. Any other error is one of the broker, and fails them all.
    * @returns the reads that the others left no room for in the response
    */
   async #request(nodeId: string, asked: readonly Asked[]): Promise<readonly Asked[]> {
     try {
       return await this.#fetchAll(nodeId, asked);
     } catch (error) {
-      if (asked.length === 1) asked[0]?.fail(error);
-      else for (const each of asked) await this.#request(nodeId, [each]);
+      const ofPartition = asked.length > 1 && error instanceof Error && 'type' in error;
+      for (const each of asked) {
+        if (ofPartition) await this.#request(nodeId, [each]);
+        else each.fail(error);
+      }
       return [];
     }
   }
@@ -125,22 +138,27 @@ export class DirectReader {
     const cluster = await this.#cluster;
     const broker = await cluster?.findBroker({ nodeId });
     if (!broker) throw new Error('the reader is closed');
-    const topics = [...new Set(asked.map(({ topic }) => topic))];
+    const name = this.prefix + (asked[0]?.topic ?? '');
+    const sizes = asked.map(({ maxBytes }) => maxBytes);
+    const all = sizes.reduce((sum, size) => sum + size, 0);
     const { responses, clientSideThrottleTime } = await broker.fetch({
       maxWaitTime: 0,
       minBytes: 0,
-      maxBytes: Math.max(...asked.map(({ maxBytes }) => maxBytes)),
-      topics: topics.map((topic) => ({
-        topic: this.prefix + topic,
-        partitions: asked
-          .filter((each) => each.topic === topic)
-          .map(({ partition, offset, maxBytes }) => ({ partition, fetchOffset: String(offset), maxBytes })),
-      })),
+      maxBytes: Math.max(...sizes, Math.min(all, SHARED_BYTES)),
+      topics: [
+        {
+          topic: name,
+          partitions: asked.map(({ partition, offset, maxBytes }) => ({
+            ...{ partition, fetchOffset: String(offset), maxBytes },
+          })),
+        },
+      ],
     });
-    const isFull = responses.some(({ partitions }) => partitions.some(({ next }) => next !== undefined));
+    const found = responses.filter(({ topicName }) => topicName === name).flatMap(({ partitions }) => partitions);
+    const isFull = found.some(({ next }) => next !== undefined);
+    const byNumber = new Map(found.map((each) => [each.partition, each]));
     return asked.filter(({ topic, partition, offset, answer, fail }) => {
-      const of = responses.find(({ topicName }) => topicName === this.prefix + topic);
-      const fetched = of?.partitions.find((each) => each.partition === partition);
+      const fetched = byNumber.get(partition);
       if (fetched && isFull && fetched.next === undefined && Number(fetched.highWatermark) > offset) return true;
       if (fetched) answer(fetched);
       else if (clientSideThrottleTime > 0) answer('throttled');

@@ -48,19 +48,26 @@ export function scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void
   return scanAll(kafka, [section]);
 }
 
+/** Sections of a round. More would fetch more than a response holds, and hold it all in memory. */
+const AT_ONCE = 8;
+
 /**
- * Reads sections of several partitions to their ends. The fetches of a round share a request to each broker.
+ * Reads sections of several partitions to their ends, some of them in each round. The fetches of a round share a request to each
+ * broker, and 1 MiB.
  * @throws AppError `kafka_unavailable`
  */
 export async function* scanAll(
   kafka: Reads,
   sections: readonly Section[],
 ): AsyncGenerator<Piece & Pick<Section, 'partition'>, void> {
-  let left = sections;
-  while ((left = left.filter(({ from, to }) => from < to)).length > 0) {
-    const pieces = await Promise.all(left.map((section) => readOn(kafka, section)));
+  let left = sections.filter(({ from, to }) => from < to);
+  while (left.length > 0) {
+    const round = left.slice(0, AT_ONCE);
+    const maxBytes = Math.ceil(FETCH_BYTES / round.length);
+    const pieces = await Promise.all(round.map((section) => readOn(kafka, { maxBytes, ...section })));
     for (const piece of pieces) yield piece;
-    left = left.map((section, i) => ({ ...section, from: pieces[i]?.next ?? section.to }));
+    const readOnNext = round.map((section, i) => ({ ...section, from: pieces[i]?.next ?? section.to }));
+    left = [...left.slice(AT_ONCE), ...readOnNext.filter(({ from, to }) => from < to)];
   }
 }
 

@@ -41,7 +41,7 @@ const BEHIND_MS = 15_000;
 const MAINTAIN_EVERY_MS = 60_000;
 /** Limits the CPU time for a backlog: 4 MB take about 100 ms. */
 const LOOK_BYTES = 20 * 1024 * 1024;
-/** Limits the memory for texts that are read and not yet written. */
+/** Limits the memory for texts that are read and not yet written, beside those of one round of fetches. */
 const WRITE_BYTES = 2 * 1024 * 1024;
 /** Text of a whole chunk. */
 const CHUNK_CHARACTERS = 512 * 1024;
@@ -70,6 +70,7 @@ export class BodyIndex {
   #maintainedAt = -Infinity;
   readonly #steadyMs: () => number;
   #lookedAt: number;
+  #looks = 0;
   #purgedSeq = 0;
   #trouble = false;
 
@@ -144,9 +145,12 @@ export class BodyIndex {
       const readTo = next >= end ? nowMs : before.readTo;
       if (next !== before.next || !known.has(partition)) moved.set(partition, { ...before, next, readTo });
     }
-    const sections = Array.from(places.values(), ({ partition, next: from, end: to }) => ({
+    const all = Array.from(places.values(), ({ partition, next: from, end: to }) => ({
       ...{ topic: WEBHOOKS, partition, from, to },
     }));
+    // Each look begins with another partition, since none may have room for all.
+    const first = this.#looks++ % Math.max(1, all.length);
+    const sections = [...all.slice(first), ...all.slice(0, first)];
     let entries: Entry[] = [];
     let bytes = 0;
     let written = 0;

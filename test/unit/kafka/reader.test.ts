@@ -46,7 +46,7 @@ describe('reads of several partitions that begin together', () => {
   type Fetch = { topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[] };
 
   /** @param answer returns the partitions for which the broker has room */
-  async function readAll(partitions: number[], answer: (asked: number[]) => number[]) {
+  async function readAll(partitions: number[], answer: (asked: number[]) => number[], topics = ['profiles']) {
     const requests: number[][] = [];
     const broker = {
       fetch: ({ topics: [asked] }: Fetch) => {
@@ -68,8 +68,8 @@ describe('reads of several partitions that begin together', () => {
       [Symbol('private:Kafka:createCluster')]: () => ({ ...cluster, findBroker: () => Promise.resolve(broker) }),
     } as unknown as KafkaJs;
     const reader = new DirectReader(client, '');
-    const reads = partitions.map((partition) =>
-      reader.read({ topic: 'profiles', partition, offset: 10, until: 50, maxBytes: 1_000 }),
+    const reads = topics.flatMap((topic) =>
+      partitions.map((partition) => reader.read({ topic, partition, offset: 10, until: 50, maxBytes: 1_000 })),
     );
     const settled = Promise.all(reads);
     await jest.advanceTimersByTimeAsync(1_000);
@@ -97,6 +97,32 @@ describe('reads of several partitions that begin together', () => {
     expect([requests, read]).toEqual([
       [[0, 1, 2], [0], [1], [2]],
       [20, 'gone', 20],
+    ]);
+  });
+
+  test('share none with another topic, which a response could name several times', async () => {
+    const { requests, read } = await readAll([0, 1], (asked) => asked, ['profiles', 'profiles.status']);
+    expect([requests, read]).toEqual([
+      [
+        [0, 1],
+        [0, 1],
+      ],
+      [20, 20, 20, 20],
+    ]);
+  });
+
+  test('fail together at an error of the broker, and are repeated together', async () => {
+    let tries = 0;
+    const { requests, read } = await readAll([0, 1, 2], (asked) => {
+      if (tries++ === 0) throw new Error('Connection timeout');
+      return asked;
+    });
+    expect([requests, read]).toEqual([
+      [
+        [0, 1, 2],
+        [0, 1, 2],
+      ],
+      [20, 20, 20],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { type InRecord, type Kafka, type ReadAt } from '../../../shared/kafka/port';
-import { rangeOf, recordAt, retryingReads, scan } from '../../../shared/kafka/scan';
+import { rangeOf, recordAt, retryingReads, scan, scanAll } from '../../../shared/kafka/scan';
 import { AppError } from '../../../shared/service/errors';
 
 /** Scans of a log behind the port. Throttled and lagging brokers: reader.test.ts. */
@@ -72,6 +72,16 @@ test.each<[string, { low?: number; offsets: number[] }, [number, number], Awaite
   ['nothing after the end of a truncated log, and reports the loss', { offsets: [0, 1] }, [4, 7], [[[], 7, true]]],
 ])('a scan reads %s', async (_, log, [from, to], pieces) => {
   expect(await scanned(logOf(log).kafka, from, to)).toEqual(pieces);
+});
+
+test('a scan of many partitions reads eight of them in a round, within 1 MiB, and reads on with the others first', async () => {
+  const { kafka, asked } = logOf({ offsets: [0, 1, 2] });
+  const sections = Array.from({ length: 10 }, (_, partition) => ({ topic: 't', partition, from: 0, to: 3 }));
+  for await (const piece of scanAll(kafka, sections)) if (piece.next === 3 && piece.partition === 5) break;
+  expect(asked.map(({ partition, offset }) => `${partition}/${offset}`).join(' ')).toBe(
+    '0/0 1/0 2/0 3/0 4/0 5/0 6/0 7/0 8/0 9/0 0/2 1/2 2/2 3/2 4/2 5/2',
+  );
+  expect(asked.every(({ maxBytes }) => maxBytes === 128 * 1024)).toBe(true);
 });
 
 test('a scan names its end in each read, so that no empty response counts as the end', async () => {
