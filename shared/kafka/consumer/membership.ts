@@ -30,10 +30,11 @@ const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 30_000;
 
 /**
- * A member asks for a round this long after the assignment that revoked its partitions, or twice, four times as long.
- * So members that release partitions about the same time share a round, which pauses the whole group.
+ * A member that has released its partitions asks for a round at the first of 50, 100, 200 ... ms after their revocation, and within a
+ * second. So members that release partitions at about the same time share a round, which pauses the whole group.
  */
 const FIRST_RELEASE_MS = 50;
+const LONGEST_RELEASE_MS = 1_000;
 
 const numbers = z.array(z.int().min(0));
 const userData = z.object({
@@ -86,9 +87,10 @@ export class Membership {
 
   /** Asks for a round soon, in which others can get the released partitions. */
   released(): void {
-    const tookMs = Math.max(1, performance.now() - this.#drainsSince);
-    const doublings = Math.max(0, Math.ceil(Math.log2(tookMs / FIRST_RELEASE_MS)));
-    this.#wantsRoundAt = Math.min(this.#wantsRoundAt, this.#drainsSince + FIRST_RELEASE_MS * 2 ** doublings);
+    const now = performance.now();
+    const doublings = Math.max(0, Math.ceil(Math.log2((now - this.#drainsSince) / FIRST_RELEASE_MS)));
+    const at = Math.min(this.#drainsSince + FIRST_RELEASE_MS * 2 ** doublings, now + LONGEST_RELEASE_MS);
+    this.#wantsRoundAt = Math.min(this.#wantsRoundAt, at);
   }
 
   /**
