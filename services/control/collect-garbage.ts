@@ -4,12 +4,13 @@ import { runInNewContext } from 'node:vm';
 /**
  * Collects dead objects early. Control reads every call and attempt, and keeps few. Events that wait for their batch become old, and V8
  * lets the heap and its buffers grow to four times their live part, 200 MB, before it collects old objects. Dead fetches take no room in
- * the heap, so that V8 sees no reason to collect the young ones either. Collecting all objects stops control for about 50 ms, the young
- * ones for a few. No delivery waits for control.
+ * the heap, so that V8 sees no reason to collect the young ones either. Collecting all objects stops control for about 50 ms, and for
+ * longer the more live, so that more may die first then. The young ones take a few ms. No delivery waits for control.
  */
 
 const LOOK_EVERY_MS = 5_000;
 const MOST_YOUNG_BYTES = 12 * 1024 * 1024;
+/** Half of the live bytes, if that is more. */
 const MOST_DEAD_BYTES = 32 * 1024 * 1024;
 
 export interface Collector {
@@ -20,13 +21,19 @@ export interface Collector {
 
 /** @returns a function that ends it */
 export function collectGarbage({ held, collect }: Collector = ofThisThread()): () => void {
+  // Bytes after the last collection of all objects, and after the last one of any.
   let live = held();
+  let left = live;
   const timer = setInterval(() => {
+    left = Math.min(left, held());
+    if (held() - left > MOST_YOUNG_BYTES) {
+      collect('young');
+      left = held();
+    }
     live = Math.min(live, held());
-    if (held() - live > MOST_YOUNG_BYTES) collect('young');
-    if (held() - live < MOST_DEAD_BYTES) return;
+    if (held() - live < Math.max(MOST_DEAD_BYTES, live / 2)) return;
     collect('all');
-    live = held();
+    live = left = held();
   }, LOOK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

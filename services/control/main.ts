@@ -8,5 +8,5 @@ runService('control', async ({ settings, log, isShared, onFatal, onStop }) => {
   const control = await startControl(settings, log, onFatal);
   onStop((deadlineMs) => control.stop(deadlineMs));
   // Beside other services a collection would make their messages wait.
-  if (!isShared) collectGarbage();
+  if (!isShared) onStop(collectGarbage());
 });

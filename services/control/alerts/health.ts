@@ -51,6 +51,13 @@ export function unknownHealth(): Health {
   };
 }
 
+/** Reads a stored health. Earlier versions stored only the last time that nothing could be sent. */
+export function parseHealth(json: string): Health {
+  const { blockedAt, ...health } = JSON.parse(json) as Health & { blockedAt?: number };
+  if (blockedAt === undefined) return health;
+  return { blocked: { failures: [{ at: blockedAt, count: 1 }], awaitedUntil: 0 }, ...health };
+}
+
 export function addEvidence(before: Health, evidence: readonly Evidence[]): Health {
   const health: Health = { ...before, ...copied(before), ...(before.blocked && { blocked: copied(before.blocked) }) };
   for (const each of evidence) {

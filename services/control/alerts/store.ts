@@ -1,6 +1,6 @@
 import { type Total } from '../../../shared/api/fields';
 import { type Evidence } from './evidence';
-import { addEvidence, type Health, isQuiet, unknownHealth } from './health';
+import { addEvidence, type Health, isQuiet, parseHealth, unknownHealth } from './health';
 import { type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
@@ -32,7 +32,7 @@ export async function lockHealth({ query }: Queries, destinations: readonly stri
      where destination in (select jsonb_array_elements_text($1::jsonb)) order by destination for update`,
     [databaseJson(destinations)],
   );
-  return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
+  return new Map(rows.map(({ destination, health }) => [destination, parseHealth(health)]));
 }
 
 export async function saveHealth({ query }: Queries, rows: readonly (readonly [string, Health])[]): Promise<void> {
@@ -51,11 +51,19 @@ export async function saveHealth({ query }: Queries, rows: readonly (readonly [s
 }
 
 /** Returns the destinations that may need a decision. */
-export async function troubled({ query }: Queries): Promise<Map<string, Health>> {
+export function troubled(queries: Queries): Promise<Map<string, Health>> {
+  return healthWhere(queries, 'not quiet');
+}
+
+export function healthOfAll(queries: Queries): Promise<Map<string, Health>> {
+  return healthWhere(queries, 'true');
+}
+
+async function healthWhere({ query }: Queries, condition: string): Promise<Map<string, Health>> {
   const rows = await query<{ destination: string; health: string }>(
-    'select destination, health from waypost.health where not quiet',
+    `select destination, health from waypost.health where ${condition}`,
   );
-  return new Map(rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]));
+  return new Map(rows.map(({ destination, health }) => [destination, parseHealth(health)]));
 }
 
 /** Returns the health of one destination. */
@@ -63,7 +71,7 @@ export async function healthOfOne({ query }: Queries, destination: string): Prom
   const [row] = await query<{ health: string }>('select health from waypost.health where destination = $1', [
     destination,
   ]);
-  return row && (JSON.parse(row.health) as Health);
+  return row && parseHealth(row.health);
 }
 
 /** Stores positions for partitions that have none. */

@@ -64,6 +64,7 @@ export function createDestination(body: unknown, making: Making): Destination {
     ...webhookErrors(given, [], making),
     ...signatureErrors(given, { isSigned: has(given, 'sharedSecret'), webhooks: webhooksIn(given) }),
     ...optionErrors(given, { webhooks: webhooksIn(given) }, making),
+    ...bodyClashes(given, webhooksIn(given)),
   ];
   const fields = parseBody(destinationFields, given, errors);
   return assemble(fields, undefined, making);
@@ -81,6 +82,8 @@ export function patchDestination(before: Destination, patch: Json, making: Makin
     ...(proxyChanges && !setsWebhooks ? proxyChangeErrors(before.webhooks) : []),
     ...signatureErrors(merged, { isSigned, webhooks }),
     ...optionErrors(merged, { ...before, webhooks }, making),
+    // Earlier versions stored such a body, and other fields stay changeable.
+    ...(setsWebhooks || has(patch, 'request') ? bodyClashes(merged, webhooks) : []),
   ];
   const fields = parseBody(setsWebhooks ? destinationFields : withoutWebhooks, merged, errors);
   const after = assemble(fields, before, making);
@@ -114,12 +117,12 @@ function optionErrors(
   { webhooks, ...before }: Pick<Destination, 'proxy'> & { webhooks: readonly object[] },
   { tiersMs, retention }: Making,
 ): FieldError[] {
-  const errors = [
+  return [
     ...headerClashes(body, webhooks),
     ...retryErrors(body, { tiersMs, retention }),
     ...proxyErrors(body, before),
+    ...batchErrors(body, webhooks),
   ];
-  return [...errors, ...bodyClashes(body, webhooks), ...batchErrors(body, webhooks)];
 }
 
 function webhooksIn(body: Json): JsonObject[] {

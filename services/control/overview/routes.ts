@@ -1,7 +1,7 @@
 import { hasRight } from '../../../shared/api/access';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { type ControlContext } from '../context';
-import { troubled } from '../alerts/store';
+import { healthOfAll } from '../alerts/store';
 import { RECENT_MS } from '../destinations/health';
 import { countsBetween, countsInSteps, openDeliveries, trendsInSteps } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
@@ -27,7 +27,7 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
           countsInSteps(database, { ...span, destination }),
           openDeliveries(database),
           countsBetween(database, { sinceMs: nowMs - RECENT_MS, untilMs: nowMs }),
-          troubled(database),
+          healthOfAll(database),
           trend ? trendsInSteps(database, trendSpan) : [],
         ]),
       );

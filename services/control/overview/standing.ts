@@ -14,7 +14,6 @@ interface Known {
   recent: readonly DestinationCount[];
   open: readonly OpenCount[];
   circuits: readonly CircuitRow[];
-  /** of destinations with failures since their last success */
   health: ReadonlyMap<string, Health>;
   nowMs: number;
 }

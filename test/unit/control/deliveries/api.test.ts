@@ -344,6 +344,25 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy', waiting: 0 });
   });
 
+  it('a destination whose last attempt succeeded is healthy in the overview too, although most attempts failed', async () => {
+    const body = { name: 'Recovered', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
+    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true })).body;
+    const tries = [
+      ...[1, 2, 3].map((n) => aFailure({ destination: id, n, at: at(n) })),
+      anAttempt({ destination: id, n: 4, at: at(4) }),
+    ];
+    control.clock.now = new Date(at(3_600));
+    await record(...tries);
+    const stateOf = async () => ((await get('/overview')).data as { state: string }[]).map(({ state }) => state);
+    expect(await stateOf()).toEqual(['failing']);
+    await addToHealth(
+      database,
+      tries.flatMap((each) => evidenceOf(Buffer.from(JSON.stringify(each)))),
+    );
+    expect(await stateOf()).toEqual(['healthy']);
+    expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy' });
+  });
+
   it('the reason of a wait is not a pause that has ended', async () => {
     const body = {
       name: 'Hooks',

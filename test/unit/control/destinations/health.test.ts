@@ -234,6 +234,16 @@ it('each row of many destinations has the state that the destination alone has',
   ]);
 });
 
+it('a row is healthy if its last attempt succeeded, although most attempts failed, and failing without a known success', () => {
+  const row = (known: Partial<Health>) =>
+    rowsOf([aDestination()], {
+      ...{ counts: bad.map((each) => ({ ...each, destination: 'dst_1' })), recent: [], open: [], circuits: [] },
+      ...{ health: new Map([['dst_1', { ...unknownHealth(), ...known }]]), nowMs: NOW },
+    })[0];
+  expect(row({ successAt: NOW - HOUR_MS / 2 })).toMatchObject({ state: 'healthy', successRate: expect.closeTo(0.2) });
+  expect(row({})).toMatchObject({ state: 'failing' });
+});
+
 it('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
