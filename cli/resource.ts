@@ -49,7 +49,7 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
 }
 
 interface Show<K extends Kind> extends About {
-  show: (session: Session, entry: Entry<K>) => void;
+  show: (session: Session, entry: Entry<K>) => void | Promise<void>;
 }
 
 export function addShow<K extends Kind>(group: Group, kind: K, { show, ...about }: Show<K>): void {

@@ -49,7 +49,17 @@ async function columnsWithNames({ api, print }: Session) {
   return deliveryColumns((id) => names.get(id) ?? id);
 }
 
-function showDelivery({ print, world }: Session, delivery: Delivery): void {
+/** Returns the URLs of a destination by their ids, if an attempt did not call one of them. */
+async function urlsFor(delivery: Delivery, { api }: Session): Promise<Map<string, string | null>> {
+  if (!delivery.attempts.some(({ notCalled }) => notCalled)) return new Map();
+  // Without the destination, or the right to read it, ids remain.
+  const read = api().call('GET /destinations/{id}', { id: delivery.destination });
+  const webhooks = await read.then(({ data }) => data.webhooks).catch(() => []);
+  return new Map(webhooks.map(({ id, url }) => [id, url]));
+}
+
+async function showDelivery(session: Session, delivery: Delivery): Promise<void> {
+  const { print, world } = session;
   const { id, status, reason, type, event, userId, messageId, source, destination, acceptedAt, settledAt, budget } =
     delivery;
   print.thing(delivery, [
@@ -68,7 +78,7 @@ function showDelivery({ print, world }: Session, delivery: Delivery): void {
     ['replays', delivery.replay || undefined],
   ]);
   if (print.json) return;
-  const tries = triesOf(delivery.attempts);
+  const tries = triesOf(delivery.attempts, await urlsFor(delivery, session));
   world.out('\n');
   print.rows(ATTEMPT_COLUMNS, tries, 'No attempts yet.');
   for (const { attempt, url } of tries) {

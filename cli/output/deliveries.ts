@@ -13,14 +13,19 @@ export interface AttemptedUrl {
 }
 interface Try {
   attempt: Attempt;
-  /** of a URL that the attempt did not call only the id is known */
+  /** `origin` of a URL that the attempt did not call: the URL as the destination has it today, or else its id */
   url: Partial<Omit<Url, 'outcome'>> & { origin: string; outcome: Url['outcome'] | 'not called' };
 }
 
-/** Returns a row for each URL of each attempt. */
-export function triesOf(attempts: readonly Attempt[]): Try[] {
+/**
+ * Returns a row for each URL of each attempt.
+ * @param urls URLs of the destination today, by id
+ */
+export function triesOf(attempts: readonly Attempt[], urls: ReadonlyMap<string, string | null>): Try[] {
   return attempts.flatMap((attempt) => {
-    const others = (attempt.notCalled ?? []).map((origin) => ({ origin, outcome: 'not called' as const }));
+    const others = (attempt.notCalled ?? []).map((id) => ({
+      ...{ origin: urls.get(id) ?? id, outcome: 'not called' as const },
+    }));
     return [...attempt.urls, ...others].map((url) => ({ attempt, url }));
   });
 }

@@ -79,8 +79,11 @@ test('the attempts of a delivery name the URLs that were not called', () => {
     status: 200,
   };
   const attempt = { n: 1, replay: 0, at: 'today', durationMs: 10, outcome: 'delivered' as const, notCalled: ['whk_2'] };
-  const rows = triesOf([{ ...attempt, urls: [{ ...url, address: url.origin, request: null }] }]);
-  const [, first, second] = table(ATTEMPT_COLUMNS, rows, false).split('\n');
+  const attempts = [{ ...attempt, urls: [{ ...url, address: url.origin, request: null }] }];
+  const rows = (urls: [string, string][]) =>
+    table(ATTEMPT_COLUMNS, triesOf(attempts, new Map(urls)), false).split('\n');
+  const [, first, second] = rows([['whk_2', 'https://b.example/in']]);
   expect(first).toMatch(/https:\/\/a\.example +delivered +200 +10/);
-  expect(second).toMatch(/whk_2 +not called/);
+  expect(second).toMatch(/ https:\/\/b\.example\/in +not called/);
+  expect(rows([])[2]).toMatch(/whk_2 +not called/);
 });

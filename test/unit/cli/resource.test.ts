@@ -109,6 +109,22 @@ test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => 
   expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
 });
 
+test.each([
+  ['its URL', { ...hook, webhooks: [{ id: 'whk_2', url: 'https://b.example/in' }] }, 'https://b.example/in'],
+  ['its id, once the destination is deleted', undefined, 'whk_2'],
+])('a delivery names a URL that was not called by %s', async (_, destination, named) => {
+  const attempt = { n: 1, replay: 0, at, durationMs: 1, outcome: 'delivered', notCalled: ['whk_2'], urls: [] };
+  const delivery = { id: 'dlv_1', destination: 'dst_1', reason: null, settledAt: at, budget: {}, body: {} };
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
+    const path = new URL(input as string).pathname.replace('/api/v1', '');
+    if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json({ ...delivery, attempts: [attempt] }));
+    if (path === '/destinations/dst_1' && destination) return Promise.resolve(Response.json(destination));
+    return Promise.resolve(Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }));
+  });
+  const { code, out } = await run('deliveries', 'show', 'dlv_1');
+  expect([code, out]).toEqual([0, expect.stringContaining(` ${named}  not called`)]);
+});
+
 test('a delete command finds an entry by its name and deletes only the version that it found', async () => {
   expect((await run('sources', 'delete', 'Site')).out).toBe('deleted  src_1\n');
   expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
