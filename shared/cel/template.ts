@@ -7,8 +7,8 @@ import { jsonText } from './to-json';
 import { nameOf } from './type-check';
 
 /**
- * Compiles the templates of a request: a body, which is JSON or text, and the values of headers, which are text
- *. Like filters they never throw and have a limit of work.
+ * Compiles the templates of a request: a body, which is JSON or text, and the values of headers, which are text. Like
+ * filters they never throw and have a limit of work.
  */
 
 /** A rendered body. */

@@ -7,7 +7,6 @@ import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/f
 import { type Destination } from '../model/config';
 import { type Delivery } from '../model/delivery';
 import { type Message } from '../model/message';
-import { type RequestSettings } from '../model/request-settings';
 import { CONTENT_TYPE, FIXED_HEADERS, valueProblem } from '../model/webhook-request';
 
 /**
@@ -41,17 +40,6 @@ export function failureText({ field, message }: RenderFailure): string {
   return `request/${field}: ${message}`;
 }
 
-/**
- * Returns the content type of every body that these settings render.
- * @returns undefined: JSON; null: the message decides
- */
-export function contentTypeBy({ body, format }: Pick<RequestSettings, 'body' | 'format'>): string | null | undefined {
-  if (body === undefined) return format === 'cloudevents' ? CLOUDEVENTS_TYPE : undefined;
-  const template = compileBody(body);
-  if (template.kind === 'mistake' || template.yields === undefined) return null;
-  return template.yields === 'text' ? TEXT_TYPE : undefined;
-}
-
 type Target = Pick<Destination, 'request'>;
 
 /** The request of a destination, compiled. */
@@ -74,6 +62,17 @@ function templatesOf(destination: Target): Templates {
     compiled.set(destination, templates);
   }
   return templates;
+}
+
+/**
+ * Returns the content type of every body that a destination renders.
+ * @returns undefined: JSON; null: the message decides
+ */
+export function contentTypeBy(destination: Target): string | null | undefined {
+  const { body } = templatesOf(destination);
+  if (!body) return destination.request?.format === 'cloudevents' ? CLOUDEVENTS_TYPE : undefined;
+  if (body.kind === 'mistake' || body.yields === undefined) return null;
+  return body.yields === 'text' ? TEXT_TYPE : undefined;
 }
 
 export type Renderer = (destination: Target) => Rendered | RenderFailure;

@@ -79,9 +79,10 @@ type RenderedRequest = Pick<SentRequest, 'method' | 'headers'> & { contentType?:
 
 /** Returns the request by the settings of a destination, without the headers that only the message decides. */
 function requestBy(destination: Destination | undefined): RenderedRequest {
-  const { method, headers = {}, ...rest } = destination?.request ?? {};
+  if (!destination) return {};
+  const { method, headers = {} } = destination.request ?? {};
   const isRendered = Object.keys(headers).some((name) => name.toLowerCase() === CONTENT_TYPE);
-  return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(rest) };
+  return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(destination) };
 }
 
 /** Returns the headers that the router renders, in lower case. */
