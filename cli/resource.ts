@@ -43,7 +43,8 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
     const limit = most === undefined ? Infinity : limitOf(given, most);
     const input = { query } as unknown as Input<N>;
     const rows = await readList(session.api(), from, input, limit);
-    const shown = typeof columns !== 'function' ? columns : rows.length > 0 ? await columns(session) : [];
+    const shown =
+      typeof columns !== 'function' ? columns : rows.length > 0 && !session.print.json ? await columns(session) : [];
     session.print.rows(shown, rows, empty);
   });
 }

@@ -46,7 +46,8 @@ export function readDeletion(body: unknown, config: Pick<ConfigView, 'source' | 
     .filter(({ id }) => sources === undefined || sources.includes(id));
   const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
   if (count * affected.length > MAX_MESSAGES) {
-    const detail = `would create ${count * affected.length} messages (users times sources); the limit is ${MAX_MESSAGES}`;
+    const most = Math.floor(MAX_MESSAGES / count);
+    const detail = `would create ${count * affected.length} messages (users times sources); the limit is ${MAX_MESSAGES}. Send several requests that each name at most ${most} \`sources\`, or fewer users`;
     throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
   }
   return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };

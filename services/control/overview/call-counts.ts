@@ -108,8 +108,8 @@ function stepsOf({ times, accepted, rejected, rejectedSinceMs }: Positions): Omi
 
 const MINUTE_MS = 60_000;
 /**
- * The most sources that are counted separately in a minute. A minute collects twice this number, and then drops the smallest counts. A day of 10,000 sources, the most that
- * `config` holds, would take 1 GB; this takes 20 MB. A flood of requests comes from few sources.
+ * The most sources that are counted separately in a minute. A minute collects twice this number, and then drops the smallest counts. A day of 10,000
+ * sources would take 1 GB; this takes 20 MB. A flood of requests comes from few sources.
  */
 const MOST_SOURCES = 100;
 

@@ -56,6 +56,12 @@ test('a list command without --limit reads every page and prints every row', asy
   expect(requests).toEqual(['GET /sources limit=200', 'GET /sources limit=200&after=second']);
 });
 
+test('a list with --json does not ask for what only the table shows', async () => {
+  PAGES['/destinations'] = { data: [hook], next: null };
+  await run('destinations', 'list', '--json');
+  expect(requests).toEqual(['GET /destinations limit=200']);
+});
+
 test('a list of sources shows a dash as the write key of an audience, which has none', async () => {
   PAGES['/sources second'] = { data: [{ id: 'src_3', name: 'Members', enabled: true, oldWriteKeys: [] }], next: null };
   const { out } = await run('sources', 'list');
