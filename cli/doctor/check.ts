@@ -66,6 +66,8 @@ export function healthCheck(service: string, at: string, health: Health | undefi
 /** A difference in these settings loses or delays records. Other differences are only reported. */
 const GRAVE = new Set(['cleanup.policy', 'message.timestamp.type', 'unclean.leader.election.enable']);
 
+const RETENTION = new Set(['retention.ms', 'segment.ms']);
+
 export function topicChecks({ missing, differences, count }: TopicFindings): Check[] {
   const checks: Check[] = [];
   if (missing.length > 0) {
@@ -84,7 +86,7 @@ export function topicChecks({ missing, differences, count }: TopicFindings): Che
     const todo =
       setting === 'partitions' && !one
         ? 'Fine if intended. Add partitions with kafka-topics.sh --alter --partitions.'
-        : `Set it with kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
+        : `${RETENTION.has(setting) ? 'Name it in WAYPOST_TOPIC_RETENTION if it belongs to messages, webhooks or attempts and is intended. Otherwise set' : 'Set'} it with kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${setting}=${wants}`;
     checks.push((one || GRAVE.has(setting) ? fail : warn)(`topic ${topic}`, found, todo));
   }
   return checks.length > 0 ? checks : [ok('topics', `${String(count)}, all as expected`)];

@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util';
+import { openConfig } from '../../shared/config/reader';
 import { createAcls, createScramUsers } from '../../shared/kafka/acls';
 import { connectKafka } from '../../shared/kafka/client';
+import { type Kafka } from '../../shared/kafka/port';
 import { AppError, messageOf } from '../../shared/service/errors';
-import { loadSettings } from '../../shared/service/settings';
-import { createLog } from '../../shared/telemetry/log';
+import { requireRetention } from '../../shared/service/retention';
+import { loadSettings, type Settings } from '../../shared/service/settings';
+import { createLog, type Log } from '../../shared/telemetry/log';
 import { grantsOf, userNames } from '../kafka/acls';
 import { USER_PREFIX } from './acls';
 import { passwordsOf } from './user-passwords';
@@ -14,16 +17,20 @@ import { passwordsOf } from './user-passwords';
  *
  * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this file. Both need an
  * administrator of the cluster, and no service may be one.
- * @throws AppError `cannot_start` if it cannot create them
+ * @throws AppError `cannot_start` if it cannot create them; `bad_settings` if a retention is below the window of a
+ * destination
  */
 export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const options = optionsOf(args);
   const settings = loadSettings(env);
   const log = createLog('topics', settings.WAYPOST_LOG_LEVEL);
   const kafka = await connectKafka(settings, { clientId: 'topics', log });
-  await kafka.setRetention();
-  log.info({ topics: await kafka.listTopics() }, 'topics.checked');
-  await kafka.close();
+  try {
+    await setRetention(kafka, settings, log);
+    log.info({ topics: await kafka.listTopics() }, 'topics.checked');
+  } finally {
+    await kafka.close();
+  }
   const user = options['user-prefix'];
   if (options.acls) {
     const grants = grantsOf(settings.WAYPOST_TOPIC_PREFIX, user);
@@ -35,6 +42,16 @@ export async function makeTopics(args: string[], env: NodeJS.ProcessEnv): Promis
     await createScramUsers(settings, passwords);
     log.info({ users: [...passwords.keys()], generated, file: options['scram-users'] }, 'users.created');
   }
+}
+
+/** Refuses what control would refuse, because this job runs first. Needs to read `config` only if a retention is set. */
+async function setRetention(kafka: Kafka, settings: Settings, log: Log): Promise<void> {
+  const retention = settings.WAYPOST_TOPIC_RETENTION;
+  if (Object.keys(retention).length === 0) return;
+  const config = await openConfig(kafka, { name: 'topics', log, onFatal: () => undefined });
+  await config.stop();
+  requireRetention(retention, config.list('destination'));
+  await kafka.setRetention();
 }
 
 function optionsOf(args: string[]) {

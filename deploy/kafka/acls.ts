@@ -63,7 +63,7 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
 
 /**
  * Returns the grants of a system, for the principals `<user>ingest`, `<user>router`, … and `<user>topics`, which
- * creates the topics and sets their retention.
+ * creates the topics and sets their retention. It reads `config` for the windows of destinations.
  * @param prefix WAYPOST_TOPIC_PREFIX
  */
 export function grantsOf(prefix: string, user: string): Grant[] {
@@ -88,6 +88,7 @@ export function grantsOf(prefix: string, user: string): Grant[] {
     ...TOPICS.map((topic) =>
       topicGrant(maker, prefix + topic, ['Create', 'Describe', 'DescribeConfigs', 'AlterConfigs']),
     ),
+    topicGrant(maker, prefix + CONFIG, ['Read']),
     ...services,
     { principal: `User:${user}control`, ...groups, operations: ['Describe'] },
   ];

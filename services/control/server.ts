@@ -9,6 +9,7 @@ import { createClientAddress } from '../../shared/service/client-address';
 import { type Health, listen, serveHealth } from '../../shared/service/health';
 import { connectKafka } from '../../shared/kafka/client';
 import { type Kafka } from '../../shared/kafka/port';
+import { requireRetention } from '../../shared/service/retention';
 import { requireSecretKeys, type Settings } from '../../shared/service/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { openIdentities } from './auth/identities';
@@ -32,7 +33,6 @@ import { RecordFormatSwitch } from './record-format/switch';
 import { Replays } from './replays/runner';
 import { reencryptVersions } from './destinations/versions';
 import { BodyIndex } from './search/body-index';
-import { requireRetention } from './destinations/delivery-options';
 import { openTestSends } from './destinations/test-send';
 import { observeAlerts, observeHistory, watched } from './telemetry';
 
@@ -171,7 +171,7 @@ async function openBackend(options: BackendOptions & { history: History; encrypt
   const producer = await kafka.producer({ maxPendingBytes: MAX_PENDING_BYTES, deliveryTimeoutMs: GIVE_UP_MS });
   const config = await openConfig(kafka, { name: 'control', log, onFatal });
   const retention = settings.WAYPOST_TOPIC_RETENTION;
-  requireRetention(retention, config);
+  requireRetention(retention, config.list('destination'));
   await kafka.setRetention();
   const writer = openWriter({ config, producer, log, now });
   await markNewSystem({ config, writer, encryptor, now, log });

@@ -70,6 +70,12 @@ export const KAFKA_METRICS = {
     unit: 's',
     labels: GROUP_AND_TOPIC,
   },
+  retention: {
+    name: 'waypost.consumer.retention',
+    help: 'Retention of the topic in Kafka; absent if it has no limit. A group that falls further behind loses records.',
+    unit: 's',
+    labels: GROUP_AND_TOPIC,
+  },
   unassigned: {
     name: 'waypost.consumer.unassigned',
     help: 'Partitions that no member of the group reads, as this process sees the group. Take the maximum. A few seconds above 0 are normal while members join or leave.',

@@ -1,3 +1,4 @@
+import { type Admin } from 'kafkajs';
 import { withTimeout } from '../service/async';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { type FetchedRecord } from './protocol/batch';
@@ -9,7 +10,8 @@ import { type Blocked } from './produce/errors';
 import { type BatchProducer, type BatchProducerOptions, type ConsumeOptions, type Consumption } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './consumer/describe-group';
-import { type Bounds } from './kafkajs/leaderless';
+import { type Bounds, readBounds } from './kafkajs/leaderless';
+import { readRetention } from './topic-retention';
 
 /** Measures producers and consumers. Counts once for each request or fetch, never for each record. */
 
@@ -101,8 +103,9 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  /** returns the first and end offsets of a topic, by partition; partitions that have no leader are omitted */
-  bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
+  /** omits partitions that have no leader */
+  admin: Admin;
+  prefix: string;
   /** returns the lag of partitions without a reader; undefined if it is not known now */
   unassigned: (
     bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
@@ -112,6 +115,8 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
 interface Watched extends Metered {
   /** by topic and partition, as of the last look */
   known: Map<string, ReadonlyMap<number, Bounds>>;
+  /** by topic, ms, as of the last look */
+  retained: Map<string, number>;
   /** by topic, as of the last look */
   without: ReadonlyMap<string, UnassignedLag>;
   lookedAt: number;
@@ -125,7 +130,8 @@ const LOOK_MS = 1_000;
 
 export function meterConsumer(metered: Metered): ConsumerMeter {
   const group = metered.label ?? metered.group;
-  const watched: Watched = { ...metered, group, known: new Map(), without: new Map(), lookedAt: -Infinity };
+  const unknown = { known: new Map(), retained: new Map(), without: new Map(), lookedAt: -Infinity };
+  const watched: Watched = { ...metered, group, ...unknown };
   // The series exist from the start, so that the first missed offsets show as an increase.
   for (const topic of metered.topics) for (const reason of MISSED) missed.of({ group, topic, reason });
   consumers.add(watched);
@@ -152,9 +158,10 @@ async function look(watched: Watched): Promise<void> {
   watched.lookedAt = performance.now();
   await Promise.allSettled(
     watched.topics.map(async (topic) => {
-      const bounds = await watched.bounds(topic);
+      const bounds = await readBounds(watched.admin, watched.prefix + topic);
       // A partition without a leader keeps its last known end.
       watched.known.set(topic, new Map([...(watched.known.get(topic) ?? []), ...bounds]));
+      watched.retained.set(topic, (await readRetention(watched.admin, watched.prefix + topic)) ?? Infinity);
     }),
   );
   watched.without = (await watched.unassigned(watched.known)) ?? watched.without;
@@ -196,6 +203,9 @@ function ageOf(watched: Watched, topic: string): number {
 
 metrics.gauge(INFO.lag, byTopic(lagOf));
 metrics.gauge(INFO.oldest, byTopic(ageOf));
+metrics.gauge(INFO.retention, () =>
+  byTopic(({ retained }, topic) => (retained.get(topic) ?? Infinity) / 1_000)().filter(({ value }) => value < Infinity),
+);
 metrics.gauge(
   INFO.unassigned,
   byTopic(({ without }, topic) => without.get(topic)?.partitions ?? 0),

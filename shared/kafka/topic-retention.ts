@@ -15,17 +15,33 @@ export async function setRetention(admin: Admin, options: CreateTopicsOptions): 
     options,
     specs.filter(({ retentionIsSet }) => retentionIsSet),
   );
-  for (const { topic, setting, has } of differences) {
-    const spec = specs.find(({ name }) => prefix + name === topic);
-    if (setting !== CHANGED[0] || !spec) continue;
+  for (const spec of specs) {
+    const topic = prefix + spec.name;
+    const differing = differences.filter(
+      (each) => each.topic === topic && CHANGED.some((name) => name === each.setting),
+    );
+    if (differing.length === 0) continue;
+    const had = Object.fromEntries(differing.map(({ setting, has }) => [setting, has]));
     const wants = topicConfig(spec, replication);
     try {
       await alter(admin, topic, new Map(CHANGED.map((name) => [name, wants[name] ?? ''])));
-      log.info({ topic, hadMs: Number(has), retentionMs: spec.retentionMs }, 'topic.retention_set');
+      log.info({ topic, had, retentionMs: spec.retentionMs }, 'topic.retention_set');
     } catch (error) {
       log.warn({ topic, retentionMs: spec.retentionMs, reason: messageOf(error) }, 'topic.retention_not_set');
     }
   }
+}
+
+/** @returns ms; undefined if the topic keeps records for ever, or only the last of each key */
+export async function readRetention(admin: Admin, topic: string): Promise<number | undefined> {
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['retention.ms', 'cleanup.policy'] }],
+  });
+  const entries = resources[0]?.configEntries ?? [];
+  const valueOf = (name: string) => entries.find(({ configName }) => configName === name)?.configValue;
+  const ms = Number(valueOf('retention.ms') ?? -1);
+  return ms < 0 || valueOf('cleanup.policy') === 'compact' ? undefined : ms;
 }
 
 /** Repeats the settings that stay, because the request of kafkajs replaces all settings of a topic. */

@@ -385,6 +385,7 @@ describe('a consumer group', () => {
         expect(await read('waypost_consumer_unassigned')).toBe(2);
         expect(await read('waypost_consumer_lag')).toBe(6);
         expect(await read('waypost_consumer_oldest_seconds')).toBeGreaterThan(0);
+        expect(await read('waypost_consumer_retention_seconds')).toBe(28 * 3_600);
       },
       { deadlineMs: 120_000 },
     );

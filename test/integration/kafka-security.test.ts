@@ -311,6 +311,8 @@ async function startAll(): Promise<void> {
   const topics = startSupervised(process.execPath, ['dist/deploy/bin/main.js', 'service', 'topics'], {
     ...shared,
     ...environment('topics'),
+    // The job then reads `config`.
+    WAYPOST_TOPIC_RETENTION: 'webhooks=7d',
   });
   expect([await topics.exited, topics.output()]).toEqual([0, expect.stringContaining('topics.created')]);
   running.push(...(await Promise.all(SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })))));

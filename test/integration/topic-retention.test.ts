@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { connectKafka } from '../../shared/kafka/client';
+import { makeTopics } from '../../deploy/bin/topics';
 import { loadSettings } from '../../shared/service/settings';
+import { type Destination } from '../../shared/model/config';
 import { createLog } from '../../shared/telemetry/log';
+import { configRecord } from '../support/processes';
 
 /** The retention of existing topics. */
+
+const AT = '2026-01-01T00:00:00.000Z';
 
 const prefix = `kept-${randomUUID().slice(0, 8)}.`;
 let admin: Admin;
@@ -14,16 +19,17 @@ beforeAll(async () => {
 });
 afterAll(() => admin.disconnect());
 
+const settingsWith = (retention: string) => ({
+  ...{ KAFKA_BROKERS: process.env.KAFKA_BROKERS, WAYPOST_TOPIC_PREFIX: prefix },
+  ...{ WAYPOST_PARTITIONS: '1', WAYPOST_REPLICATION: '1', WAYPOST_TOPIC_RETENTION: retention },
+});
+
 /** Starts and ends a service that sets retentions. */
 async function start(retention: string): Promise<void> {
-  const kafka = await connectKafka(
-    loadSettings({
-      KAFKA_BROKERS: process.env.KAFKA_BROKERS,
-      WAYPOST_TOPIC_PREFIX: prefix,
-      ...{ WAYPOST_PARTITIONS: '1', WAYPOST_REPLICATION: '1', WAYPOST_TOPIC_RETENTION: retention },
-    }),
-    { clientId: 'test', log: createLog('test', 'silent') },
-  );
+  const kafka = await connectKafka(loadSettings(settingsWith(retention)), {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
   await kafka.setRetention();
   await kafka.close();
 }
@@ -61,6 +67,30 @@ test('new topics get the retention that is set, existing ones change with it, an
   expect((await settingsOf('attempts')).slice(0, 1)).toEqual([String(2 * 86_400_000)]);
   expect(await settingsOf('webhooks')).toEqual([DAY, SIX_HOURS, expect.any(String), '1', 'LogAppendTime']);
   expect(await settingsOf('webhooks.due')).toEqual([DAY, SIX_HOURS, '1048576', '1', 'LogAppendTime']);
+  await alter('attempts', { 'retention.ms': String(2 * 86_400_000), 'segment.ms': WEEK });
+  await start('attempts=2d');
+  expect((await settingsOf('attempts')).slice(0, 2)).toEqual([String(2 * 86_400_000), String(12 * 3_600_000)]);
   // The setting does not name it.
   expect((await settingsOf('messages')).slice(0, 1)).toEqual([HOUR]);
+});
+
+test('the job that makes topics refuses a retention below the window of a destination, and changes nothing', async () => {
+  await start('');
+  const before = await settingsOf('webhooks');
+  const env = settingsWith('webhooks=6h');
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log: createLog('test', 'silent') });
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  const data = {
+    ...{ id: 'dst_1', name: 'Hook', type: 'webhooks', enabled: true, paused: false, sources: [], webhooks: [] },
+    ...{ retry: { windowMs: 12 * 3_600_000 }, createdAt: AT, updatedAt: AT },
+  } as unknown as Destination;
+  await producer.send([
+    configRecord({ format: 1, version: 1, replaces: 0, at: AT, kind: 'destination', id: 'dst_1', data }),
+  ]);
+  await expect(makeTopics([], { ...env, WAYPOST_LOG_LEVEL: 'silent' })).rejects.toThrow(
+    'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 12h, the window of destination dst_1',
+  );
+  expect(await settingsOf('webhooks')).toEqual(before);
+  await producer.close(1_000);
+  await kafka.close();
 });

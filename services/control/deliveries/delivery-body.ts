@@ -11,7 +11,6 @@ type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
 /** Enough for one record; the rest of its batch comes with it. */
 const FETCH_BYTES = 256 * 1024;
-const DAY_MS = 86_400_000;
 /** A dead letter is searched among the dead letters of the same time. */
 const DEAD_AROUND_MS = 2_000;
 const MOST_DEAD_READ = 20_000;
@@ -19,7 +18,7 @@ const MOST_DEAD_READ = 20_000;
 const RECORD = /^(.+)\/(\d+)\/(\d+)$/;
 
 /** @returns the record of the delivery, or undefined if Kafka no longer has it */
-export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number): Promise<InRecord | undefined> {
+export async function findRecord(kafka: Reads, row: DeliveryRow): Promise<InRecord | undefined> {
   const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];
   // The record of a delivery that was never rendered is its message.
   if (topic === undefined || topic === MESSAGES) return undefined;
@@ -27,11 +26,8 @@ export async function findRecord(kafka: Reads, row: DeliveryRow, nowMs: number):
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
   if (record?.headers.delivery === row.id) return record;
-  // A week after the attempt Kafka keeps dead letters only.
-  if (row.status === 'dead' && row.settledAt !== null && nowMs - row.settledAt > DAY_MS) {
-    return findDead(kafka, row.id, row.settledAt);
-  }
-  return undefined;
+  // Kafka keeps dead letters for longer than all other records.
+  return row.status === 'dead' && row.settledAt !== null ? findDead(kafka, row.id, row.settledAt) : undefined;
 }
 
 async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {

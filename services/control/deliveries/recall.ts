@@ -35,7 +35,7 @@ export async function recallDelivery(deps: ControlContext, row: DeliveryRow, act
   if (!isUnderWay(status)) throw new Problem('conflict', `The delivery has ended (${status})`);
   const data = config.destination(destination)?.data;
   if (action === 'retry' || data?.paused) requireSendable(data);
-  const record = await findRecord(kafka, row, now().getTime());
+  const record = await findRecord(kafka, row);
   const keys = record?.key ? [record.key.toString()] : shardKeys(destination, data?.shards ?? DEFAULT_SHARDS);
   const about = { destination, keys, delivery: { id, replay: Math.max(0, replay), attempt } };
   await producer.send([recallRecord(destination, { kind: 'recall', id: newId('rcl', now()), action, ...about })]);

@@ -92,7 +92,7 @@ async function replayDelivery(deps: ControlContext, id: string, body: Json | und
   const nowMs = now().getTime();
   const candidate = await (render === 'again' || row.reason === RENDER_FAILED
     ? renderAgain(deps, row)
-    : asSent(deps, row, nowMs));
+    : asSent(deps, row));
   const replay = lastReplay(row) + 1;
   const windowMs = windowOf(config, row.destination, deps.windowMs);
   await producer.send(replayRecords(candidate, replay, { nowMs, windowMs, closed }));
@@ -100,8 +100,8 @@ async function replayDelivery(deps: ControlContext, id: string, body: Json | und
   return { id, replay, status: 'waiting' as const };
 }
 
-async function asSent({ kafka }: ControlContext, row: DeliveryRow, nowMs: number): Promise<Candidate> {
-  const record = await findRecord(kafka, row, nowMs);
+async function asSent({ kafka }: ControlContext, row: DeliveryRow): Promise<Candidate> {
+  const record = await findRecord(kafka, row);
   const candidate = record && deadDelivery(record);
   if (candidate) return candidate;
   throw new Problem('conflict', 'Kafka no longer has the body, so the delivery cannot be replayed');
@@ -132,11 +132,11 @@ async function versionsOf({ history, config }: ControlContext, { destination, tr
 }
 
 async function showDelivery(deps: ControlContext, id: string, seesUrls: boolean) {
-  const { kafka, config, encryptor, now } = deps;
+  const { kafka, config, encryptor } = deps;
   const row = await find(deps, id);
   const today = config.destination(row.destination);
   const versionOf = await versionsOf(deps, row);
-  const record = await findRecord(kafka, row, now().getTime());
+  const record = await findRecord(kafka, row);
   const sent = record && deadDelivery(record)?.delivery;
   const called = calledUrl({ deliveryId: row.id, sent, today: today?.data, versionOf, encryptor, seesUrls });
   return {

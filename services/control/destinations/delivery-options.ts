@@ -7,9 +7,7 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/proxy-url';
 import { effectiveDelay, leastDelay, type RetryPlan } from '../../../shared/model/retry-plan';
 import { parseDuration } from '../../../shared/model/time';
-import { AppError } from '../../../shared/service/errors';
-import { retentionProblems, type TopicRetention } from '../../../shared/service/retention';
-import { type ConfigView } from '../../../shared/config/types';
+import { retentionOfDeliveries, type TopicRetention } from '../../../shared/service/retention';
 import { type FieldError, pointer } from '../http/problem';
 
 /** The retry plan and the proxy of a destination: from a request to the stored form, and to the API view. */
@@ -23,18 +21,10 @@ export function retryErrors(
   const window = member(retry, 'window');
   const windowMs = typeof window === 'string' ? (parseDuration(window) ?? 0) : 0;
   const errors = delayErrors(member(retry, 'delays'), tiersMs);
-  const keptMs = Math.min(Infinity, ...Object.values(retention));
+  const keptMs = Math.min(Infinity, ...retentionOfDeliveries(retention).map(([, ms]) => ms));
   if (windowMs <= keptMs) return errors;
   const detail = `must be at most ${durationText(keptMs)}, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)`;
   return [...errors, { pointer: pointer(['retry', 'window']), detail }];
-}
-
-/** @throws AppError `bad_settings` if deliveries of a destination may last longer than a topic keeps records */
-export function requireRetention(retention: TopicRetention, config: Pick<ConfigView, 'list'>): void {
-  const problems = config.list('destination').flatMap(({ data: { id, retry } }) => {
-    return retentionProblems(retention, retry?.windowMs ?? 0, `destination ${id}`);
-  });
-  if (problems[0] !== undefined) throw new AppError('bad_settings', problems[0]);
 }
 
 function delayErrors(delays: Json | undefined, tiersMs: readonly number[]): FieldError[] {

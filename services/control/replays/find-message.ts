@@ -3,7 +3,7 @@ import { scan } from '../../../shared/kafka/scan';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import { type MessagePlace } from '../../../shared/render/render-failed';
 
-/** Finds the message of a delivery, to render its request again. Kafka keeps messages for 7 days. */
+/** Finds the message of a delivery, to render its request again. Kafka keeps messages for 7 days by default. */
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 

@@ -12,7 +12,6 @@ import { SESSION_MS } from './returning-members';
 import { BatchHandler, Dispatcher } from './dispatcher';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { type ReadCommitted } from '../kafkajs/committed-offsets';
-import { readBounds } from '../kafkajs/leaderless';
 import { type Consumption, type ConsumeOptions } from '../port';
 
 /**
@@ -98,8 +97,7 @@ export class KafkaConsumption implements Consumption {
     });
     const { admin, prefix } = parts;
     this.#meter = meterConsumer({
-      ...{ ...options, of: this, liveness: this.#liveness, partitions: this.#owned.partitions },
-      bounds: (topic) => readBounds(admin, prefix + topic),
+      ...{ ...options, admin, prefix, of: this, liveness: this.#liveness, partitions: this.#owned.partitions },
       unassigned: (bounds) => readUnassignedLag({ ...parts, memberId: () => this.#owned.memberId }, bounds),
     });
     this.#batches = new BatchHandler({

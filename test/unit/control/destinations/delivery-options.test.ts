@@ -1,7 +1,6 @@
-import { requireRetention } from '../../../../services/control/destinations/delivery-options';
 import { createEncryptor } from '../../../../shared/config/encryption';
-import { type ConfigView } from '../../../../shared/config/types';
 import { type Destination } from '../../../../shared/model/config';
+import { requireRetention } from '../../../../shared/service/retention';
 import { type ControlUnderTest, controlUnderTest, SECRET_KEY } from '../../../support/control';
 
 const DAY_MS = 86_400_000;
@@ -48,7 +47,7 @@ describe('a retry plan', () => {
   });
 
   it('a window must not exceed the shortest retention of the topics', async () => {
-    control = await controlUnderTest({ retention: { messages: 3 * DAY_MS, webhooks: DAY_MS } });
+    control = await controlUnderTest({ retention: { messages: 3 * DAY_MS, webhooks: DAY_MS, attempts: DAY_MS / 24 } });
     const { body } = await post({ retry: { window: '25h' } });
     const detail = 'must be at most 1d, which topics keep in this installation (WAYPOST_TOPIC_RETENTION)';
     expect(body.errors).toEqual([{ pointer: '#/retry/window', detail }]);
@@ -56,11 +55,12 @@ describe('a retry plan', () => {
   });
 
   it('control refuses a retention that is shorter than the window of a stored destination', async () => {
-    const { id } = await make({ retry });
-    const config = { list: () => [{ version: 1, data: stored(id) }] } as unknown as ConfigView;
-    expect(() => requireRetention({ webhooks: 3 * DAY_MS }, config)).not.toThrow();
-    expect(() => requireRetention({ webhooks: DAY_MS }, config)).toThrow(
-      `WAYPOST_TOPIC_RETENTION: webhooks must keep at least 72h, the window of destination ${id}`,
+    const ids = [(await make({ retry })).id, (await make()).id, (await make({ retry })).id] as string[];
+    const destinations = ids.map((id) => ({ data: stored(id) }));
+    expect(() => requireRetention({ webhooks: 3 * DAY_MS, attempts: DAY_MS }, destinations)).not.toThrow();
+    const problem = 'WAYPOST_TOPIC_RETENTION: webhooks must keep at least 72h, the window of destination';
+    expect(() => requireRetention({ webhooks: DAY_MS }, destinations)).toThrow(
+      `${problem} ${ids[0]!}\n${problem} ${ids[2]!}`,
     );
   });
 
