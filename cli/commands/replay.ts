@@ -35,7 +35,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   type: messageTypeField,
   origin: flagField(
     '--from-messages',
-    'all messages of the last 7 days, also from before the destination existed',
+    'all messages that Kafka keeps (7 days by default), also from before the destination existed',
     'messages',
   ),
   ...RENDER,

@@ -159,7 +159,7 @@ const delivery = z.strictObject({
 /** Renders by the present settings of the destination, or sends the body that the router rendered first. */
 export const render = z.enum(['as_sent', 'again']).default('as_sent').meta({
   description:
-    'again: render the body again from the message, at most 7 days old, by the present settings of the destination. What was never rendered always is',
+    'again: render the body again from the message, as long as Kafka keeps it (7 days by default), by the present settings of the destination. What was never rendered always is',
 });
 export const replayOneBody = z.strictObject({
   render,

@@ -34,7 +34,7 @@ export const administration = {
     delete: 'Delete',
     deleteCounted: (total: string) => `Delete ${total}`,
     question: 'Delete these users?',
-    hint: 'This cannot be undone. Kafka keeps their records until its topics expire: after 7 days, dead letters after 30.',
+    hint: 'This cannot be undone. Kafka keeps their records until its topics expire: by default after 7 days, dead letters after 30.',
     deleteTask: 'delete the users',
     sent: (messages: string) => `${messages} delete messages were sent.`,
   },

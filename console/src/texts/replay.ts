@@ -13,7 +13,7 @@ export const replay = {
     wouldBeSent: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'} would be sent`,
     replay: (matched: string) => `Replay ${matched}`,
     fromDeadLetters: 'failed deliveries (dead letters)',
-    fromMessages: 'all messages of the last 7 days, also from before the destination existed',
+    fromMessages: 'all messages that Kafka keeps (7 days by default), also from before the destination existed',
     includeDelivered: 'Include delivered',
     onlyFailedUrls: 'Only to URLs that failed',
     onlyFailedUrlsHint:
