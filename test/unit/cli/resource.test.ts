@@ -122,7 +122,7 @@ test.each([
   const attempt = { n: 1, replay: 0, at, durationMs: 1, outcome: 'delivered', notCalled: ['whk_2'], urls: [] };
   const delivery = { id: 'dlv_1', destination: 'dst_1', reason: null, settledAt: at, budget: {}, body: {} };
   jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
-    const path = new URL(input as string).pathname.replace('/api/v1', '');
+    const path = new URL(input).pathname.replace('/api/v1', '');
     if (path === '/deliveries/dlv_1') return Promise.resolve(Response.json({ ...delivery, attempts: [attempt] }));
     if (path === '/destinations/dst_1' && destination) return Promise.resolve(Response.json(destination));
     return Promise.resolve(Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }));

@@ -50,3 +50,12 @@ test('The list of jars has the versions of the POM, each file once', () => {
   expect(kafkaVersion(list)).toMatch(/^4\.\d+\.\d+$/);
   expect(new Set(list.jars.map(fileOf)).size).toBe(list.jars.length);
 });
+
+test('No installed package excludes the newest Node', () => {
+  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  const { packages } = JSON.parse(lock) as { packages: Record<string, { engines?: { node?: string } }> };
+  // Without an upper bound in one of its alternatives.
+  const isOpen = (range: string) => range.split('||').some((part) => /^\s*(\*|>=?\s*v?[\d.*x]+)\s*$/.test(part));
+  const closed = Object.entries(packages).filter(([name, { engines: { node = '*' } = {} }]) => name && !isOpen(node));
+  expect(closed.map(([name]) => name)).toEqual([]);
+});
