@@ -83,11 +83,11 @@ test('a body that is neither JSON nor text is a mistake', () => {
 });
 
 test.each([
-  ['{"a": 1}', 'json'],
-  ['[event]', 'json'],
+  ['{"a": 1}', 'map'],
+  ['[event]', 'list'],
   ['event', 'text'],
   ['properties.whole', undefined],
-  ['properties.a == 1 ? {"a": 1} : {"b": 2}', 'json'],
+  ['properties.a == 1 ? {"a": 1} : {"b": 2}', 'map'],
 ])('%s yields %s', (text, yields) => expect(compileBody(text)).toMatchObject({ yields }));
 
 describe('a header', () => {
