@@ -4,8 +4,7 @@ import { CALL_TYPES, type JsonObject, MESSAGE_TYPES } from '../../shared/model/m
 import { type Group, listOf, oneOf, type Session, whole } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
-import { paintOf } from '../output/paint';
-import { type Column } from '../output/table';
+import { columnsWithHealth, stateOf } from '../output/destinations';
 import { showTest } from '../output/test';
 import { FAILED } from '../process-context';
 import { readInput } from '../secret-input';
@@ -58,7 +57,7 @@ export function addDestinations(program: Group): void {
   addList(destinations, 'list', {
     from: 'GET /destinations',
     summary: 'List destinations',
-    columns: async (session) => columnsOf(await healthOf(session)),
+    columns: columnsWithHealth,
     empty: 'No destinations yet. See waypost destinations create --help',
   });
   addShow(destinations, 'destination', { summary: 'Show one destination', show });
@@ -66,26 +65,6 @@ export function addDestinations(program: Group): void {
   addActions(destinations);
   addKeys(destinations);
   addDelete(destinations, 'destination', { summary: 'Delete a destination and cancel its waiting deliveries' });
-}
-
-const columnsOf = (health: ReadonlyMap<string, string>): Column<Destination>[] => [
-  { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'STATE', of: stateOf },
-  { title: 'HEALTH', of: ({ id }) => health.get(id), paint: ({ id }) => paintOf(health.get(id) ?? '') },
-  { title: 'SOURCES', of: ({ sources }) => sources.length, right: true },
-  { title: 'SIGNED', of: ({ hasSharedSecret }) => (hasSharedSecret ? 'yes' : 'no') },
-  { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
-];
-
-/** Returns the health of each destination; empty while the history is away. */
-async function healthOf({ api }: Session): Promise<Map<string, string>> {
-  try {
-    const { data } = await api().call('GET /overview', {});
-    return new Map(data.data.map(({ destination, state }) => [destination, state]));
-  } catch {
-    return new Map();
-  }
 }
 
 function addChanges(destinations: Group): void {
@@ -225,11 +204,6 @@ function addKeys(destinations: Group): void {
       showRotated(session, data, options.ed25519);
     },
   );
-}
-
-function stateOf({ enabled, paused }: Destination): string {
-  if (!enabled) return 'off';
-  return paused ? 'paused' : 'on';
 }
 
 function show({ print }: Session, destination: Destination): void {

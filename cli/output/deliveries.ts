@@ -13,7 +13,7 @@ export interface AttemptedUrl {
 }
 interface Try {
   attempt: Attempt;
-  /** `origin` of a URL that the attempt did not call: the URL as the destination has it today, or else its id */
+  /** `origin` of a URL that the attempt did not call: the URL as the destination has it today, or its id if it is unknown */
   url: Partial<Omit<Url, 'outcome'>> & { origin: string; outcome: Url['outcome'] | 'not called' };
 }
 

@@ -12,8 +12,9 @@ import { USER_PREFIX } from './acls';
 import { passwordsOf } from './user-passwords';
 
 /**
- * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, sets
- * the retention of WAYPOST_TOPIC_RETENTION, and ends. Every service creates topics at its start; if ACLs forbid services to create topics, run this first.
+ * `npm run service -- topics`: creates missing topics, reports those with other settings than expected, sets the
+ * retention of WAYPOST_TOPIC_RETENTION, and ends. Every service creates topics at its start; if ACLs forbid services to
+ * create topics, run this first.
  *
  * `--acls` creates the ACLs too, and `--scram-users FILE` the users with the passwords of this file. Both need an
  * administrator of the cluster, and no service may be one.

@@ -103,7 +103,6 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  /** omits partitions that have no leader */
   admin: Admin;
   prefix: string;
   /** returns the lag of partitions without a reader; undefined if it is not known now */
@@ -115,8 +114,8 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
 interface Watched extends Metered {
   /** by topic and partition, as of the last look */
   known: Map<string, ReadonlyMap<number, Bounds>>;
-  /** by topic, ms, as of the last look */
-  retained: Map<string, number>;
+  /** by topic with its prefix, ms, as of the last look */
+  retained: ReadonlyMap<string, number>;
   /** by topic, as of the last look */
   without: ReadonlyMap<string, UnassignedLag>;
   lookedAt: number;
@@ -156,14 +155,16 @@ metrics.beforeReading(async () => {
 async function look(watched: Watched): Promise<void> {
   if (performance.now() - watched.lookedAt < LOOK_EVERY_MS) return;
   watched.lookedAt = performance.now();
-  await Promise.allSettled(
-    watched.topics.map(async (topic) => {
-      const bounds = await readBounds(watched.admin, watched.prefix + topic);
+  const { admin, prefix, topics } = watched;
+  const names = topics.map((topic) => prefix + topic);
+  await Promise.allSettled([
+    readRetention(admin, names).then((retained) => (watched.retained = retained)),
+    ...topics.map(async (topic) => {
+      const bounds = await readBounds(admin, prefix + topic);
       // A partition without a leader keeps its last known end.
       watched.known.set(topic, new Map([...(watched.known.get(topic) ?? []), ...bounds]));
-      watched.retained.set(topic, (await readRetention(watched.admin, watched.prefix + topic)) ?? Infinity);
     }),
-  );
+  ]);
   watched.without = (await watched.unassigned(watched.known)) ?? watched.without;
 }
 
@@ -204,7 +205,9 @@ function ageOf(watched: Watched, topic: string): number {
 metrics.gauge(INFO.lag, byTopic(lagOf));
 metrics.gauge(INFO.oldest, byTopic(ageOf));
 metrics.gauge(INFO.retention, () =>
-  byTopic(({ retained }, topic) => (retained.get(topic) ?? Infinity) / 1_000)().filter(({ value }) => value < Infinity),
+  byTopic(({ retained, prefix }, topic) => (retained.get(prefix + topic) ?? Infinity) / 1_000)().filter(
+    ({ value }) => value < Infinity,
+  ),
 );
 metrics.gauge(
   INFO.unassigned,

@@ -32,16 +32,20 @@ export async function setRetention(admin: Admin, options: CreateTopicsOptions): 
   }
 }
 
-/** @returns ms; undefined if the topic keeps records for ever, or only the last of each key */
-export async function readRetention(admin: Admin, topic: string): Promise<number | undefined> {
+/** Returns the retention of topics by name, ms. Topics that keep their records, or the last of each key, are left out. */
+export async function readRetention(admin: Admin, topics: readonly string[]): Promise<Map<string, number>> {
+  const configNames = ['retention.ms', 'cleanup.policy'];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['retention.ms', 'cleanup.policy'] }],
+    resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames })),
   });
-  const entries = resources[0]?.configEntries ?? [];
-  const valueOf = (name: string) => entries.find(({ configName }) => configName === name)?.configValue;
-  const ms = Number(valueOf('retention.ms') ?? -1);
-  return ms < 0 || valueOf('cleanup.policy') === 'compact' ? undefined : ms;
+  const retention = new Map<string, number>();
+  for (const { resourceName, configEntries } of resources) {
+    const valueOf = (name: string) => configEntries.find(({ configName }) => configName === name)?.configValue;
+    const ms = Number(valueOf('retention.ms') ?? -1);
+    if (ms >= 0 && valueOf('cleanup.policy') !== 'compact') retention.set(resourceName, ms);
+  }
+  return retention;
 }
 
 /** Repeats the settings that stay, because the request of kafkajs replaces all settings of a topic. */

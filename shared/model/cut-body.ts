@@ -1,12 +1,4 @@
-import {
-  CALL_TYPES,
-  type CallType,
-  eventNameOf,
-  isLongName,
-  type Message,
-  MESSAGE_TYPES,
-  type MessageType,
-} from './message';
+import { eventNameOf, isCallType, isLongName, type Message, MESSAGE_TYPES, type MessageType } from './message';
 import { type RoutedFields, wantsWebhooks } from './route';
 import { bodyFields, renderBody } from './webhook-body';
 
@@ -102,7 +94,3 @@ export function cutMessage(
 const HEADER = /^([0-9]{1,9}),([a-z]+),(userId|anonymousId),(.*)$/s;
 const COMMA = 0x2c;
 const CLOSING = 0x7d;
-
-function isCallType(type: string | undefined): type is CallType {
-  return (CALL_TYPES as readonly unknown[]).includes(type);
-}

@@ -3,8 +3,13 @@
 /** The types that clients send. Only control creates a `delete`. */
 export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const;
 export type CallType = (typeof CALL_TYPES)[number];
+const IS_CALL_TYPE: ReadonlySet<unknown> = new Set(CALL_TYPES);
 export const MESSAGE_TYPES = [...CALL_TYPES, 'delete'] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+export function isCallType(type: unknown): type is CallType {
+  return IS_CALL_TYPE.has(type);
+}
 
 /** Ids are keys of records, of profiles and of database indexes, which take 2,700 bytes at most. */
 export const MAX_ID_BYTES = 512;
@@ -46,9 +51,9 @@ interface MessageHeaders {
   /** ms since 1970; the retry window starts here */
   'accepted-at': string;
   traceparent: string;
-  /** of a track call with a name that is not too long */
+  /** the name of a track call, unless it is long */
   event?: string;
-  /** where the delivered body ends in the value (`cut-body.ts`) */
+  /** says where the delivered body ends in the value (`cut-body.ts`) */
   body?: string;
 }
 

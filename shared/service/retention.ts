@@ -37,7 +37,7 @@ export function retentionOfDeliveries({ messages, webhooks }: TopicRetention): [
 /**
  * Returns a sentence for each topic that would lose records before their deliveries end.
  * @param windowMs the time in which deliveries are attempted
- * @param whose what sets that time
+ * @param whose the setting or destination that has this window
  */
 export function retentionProblems(retention: TopicRetention, windowMs: number, whose: string): string[] {
   const short = retentionOfDeliveries(retention).filter(([, ms]) => ms < windowMs);

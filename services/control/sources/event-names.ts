@@ -8,8 +8,8 @@ import { addEventNames, countedPositions, type EventName, type CountedPosition }
 
 /**
  * Counts track events by source and name, from the records that the debugger reads anyway, and writes the counts
- * several times a minute, and before the API reads them. Positions are written with the counts, so that a new process counts no record again. Events that arrive
- * while control is down count as far as the debugger looks back.
+ * several times a minute, and before the API reads them. Positions are written with the counts, so that a new process
+ * counts no record again. Events that arrive while control is down count as far as the debugger looks back.
  */
 
 const WRITE_EVERY_MS = 15_000;

@@ -2,6 +2,7 @@ import { isEmptyArray, isObject } from './parse-batch';
 import {
   CALL_TYPES,
   type CallType,
+  isCallType,
   type Json,
   type JsonObject,
   MAX_ID_BYTES,
@@ -29,7 +30,6 @@ export interface Surroundings {
 }
 
 const MAX_MESSAGE_ID_LENGTH = 99;
-const TYPES: ReadonlySet<unknown> = new Set(CALL_TYPES);
 
 /**
  * The rule for reading a field. `id`: a text, or a number that becomes a text; an empty one is absent. `made`: Waypost writes
@@ -88,10 +88,6 @@ export function normalize(call: Json, around: Surroundings): Message | CallFault
 
 export function isCallFault(result: Message | CallFault): result is CallFault {
   return !('receivedAt' in result);
-}
-
-function isCallType(type: Json | undefined): type is CallType {
-  return TYPES.has(type);
 }
 
 function copyFields(call: JsonObject, message: JsonObject): CallFault | undefined {

@@ -1,8 +1,8 @@
-import { type Admin, type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
+import { type Consumer, type ConsumerGroupJoinEvent } from 'kafkajs';
 import { sleep } from '../../service/async';
 import { PollLiveness } from '../../service/health';
 import { type Log } from '../../telemetry/log';
-import { Committer } from './committer';
+import { Committer, type GroupOffsets } from './committer';
 import { RestartingConsumer, runConsumer } from '../kafkajs/restarting-consumer';
 import { type TopicPartition, type Partition } from './partition';
 import { LeaderCheck, readUnassignedLag } from './describe-group';
@@ -11,7 +11,6 @@ import { type Membership, reportAssignments, topicPartitionsOf } from './members
 import { SESSION_MS } from './returning-members';
 import { BatchHandler, Dispatcher } from './dispatcher';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
-import { type ReadCommitted } from '../kafkajs/committed-offsets';
 import { type Consumption, type ConsumeOptions } from '../port';
 
 /**
@@ -29,16 +28,11 @@ import { type Consumption, type ConsumeOptions } from '../port';
 const COMMIT_EVERY_MS = 100;
 const DRAIN_POLL_MS = 20;
 
-interface Parts {
+interface Parts extends GroupOffsets {
   make: () => Consumer;
-  admin: Admin;
-  readCommitted: ReadCommitted;
   membership: Membership;
-  /** the full name of the group */
-  groupId: string;
   /** returns the partition of a key; the topic is without prefix */
   partitionOf: (topic: string, key: string) => number;
-  prefix: string;
   /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
   log: Log;

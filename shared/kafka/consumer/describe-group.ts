@@ -3,7 +3,7 @@ import { messageOf } from '../../service/errors';
 import { type Log } from '../../telemetry/log';
 import { idOf, type TopicPartition } from './partition';
 import { memberOf, type Membership, topicPartitionsOf } from './membership';
-import { type ReadCommitted } from '../kafkajs/committed-offsets';
+import { type GroupOffsets } from './committer';
 import { type Bounds } from '../kafkajs/leaderless';
 import { type GroupFormats } from '../port';
 
@@ -116,12 +116,7 @@ export interface UnassignedLag {
   oldestAtMs: number | undefined;
 }
 
-interface Parts {
-  admin: Admin;
-  readCommitted: ReadCommitted;
-  /** the full name of the group */
-  groupId: string;
-  prefix: string;
+interface Parts extends GroupOffsets {
   memberId: () => string;
   /** returns when the record at this offset was appended, ms since 1970; undefined if there is none */
   appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
