@@ -3,31 +3,35 @@ import { type Tab } from '../support/browser';
 
 /** The console in its pseudo-locale, which marks each text of the catalogue: ⟦Šíǧń óúť ~~~⟧. */
 
-/**
- * Chooses the pseudo-locale for the next pages.
- * @returns a function that returns the words of all responses of the API so far
- */
-export async function chooseMarkedTexts(page: Page): Promise<() => ReadonlySet<string>> {
-  await page.addInitScript(`localStorage.setItem('waypost.pseudo', 'true')`);
-  const words = new Set<string>();
-  page.on('response', (response) => {
-    if (!response.url().includes('/api/v1/')) return;
-    response.text().then(
-      (text) => {
-        for (const word of wordsIn(text)) words.add(word);
-      },
-      // A redirect or an aborted request has no body.
-      () => undefined,
-    );
-  });
-  return () => words;
+/** Chooses the pseudo-locale for the next pages, which keep what the API answers: the browser may forget it any time. */
+export async function chooseMarkedTexts(page: Page): Promise<void> {
+  await page.addInitScript(`(() => {
+    localStorage.setItem('waypost.pseudo', 'true');
+    const answers = (window.answers = []);
+    const ask = fetch;
+    window.fetch = async (...given) => {
+      const answer = await ask(...given);
+      answers.push(await answer.clone().text());
+      return answer;
+    };
+    const Stream = EventSource;
+    window.EventSource = class extends Stream {
+      constructor(...given) {
+        super(...given);
+        this.addEventListener('message', ({ data }) => answers.push(data));
+      }
+    };
+  })()`);
 }
 
 function wordsIn(text: string): string[] {
   return text.match(/[\p{L}\d_'’-]*\p{L}[\p{L}\d_'’-]*/gu) ?? [];
 }
 
-/** All texts of the page, also of folded parts, and the attributes that people read. Code and dates are no texts. */
+/**
+ * All texts of the page, also of folded parts, and the attributes that people read; and what the API answered. Code and
+ * dates are no texts.
+ */
 const TEXTS = `(() => {
   const isCode = (element) => element.closest('code, pre, time, script, style, noscript, [aria-hidden=true], .json, .recharts-wrapper svg') !== null;
   const found = [];
@@ -40,7 +44,7 @@ const TEXTS = `(() => {
       if (!isCode(element)) found.push([name, element.getAttribute(name)]);
     }
   }
-  return found;
+  return { found, answers };
 })()`;
 
 /** Names of HTTP, of call types and of languages, which the page knows without the API. */
@@ -54,9 +58,10 @@ const CODES = new Set(
  * Returns the texts that neither come from the catalogue nor consist of words of the API's responses. A pill shows a
  * state, whose code is a word of the API, so each pill must come from the catalogue.
  */
-export async function unmarkedTexts(tab: Tab, data: ReadonlySet<string>): Promise<string[]> {
-  const texts = (await tab.evaluate(TEXTS)) as [place: string, text: string][];
-  return texts.flatMap(([place, text]) => {
+export async function unmarkedTexts(tab: Tab): Promise<string[]> {
+  const page = (await tab.evaluate(TEXTS)) as { found: [place: string, text: string][]; answers: string[] };
+  const data = new Set(page.answers.flatMap(wordsIn));
+  return page.found.flatMap(([place, text]) => {
     const rest = withoutMarked(text);
     const foreign = wordsIn(rest).filter((word) => place === 'pill' || !(data.has(word) || CODES.has(word)));
     return foreign.length === 0 ? [] : [`${place}: ${text.trim()}`];

@@ -616,7 +616,7 @@ story(
     /** findings of all pages, so that one run shows them all */
     const found: string[] = [];
     await inTabs(paths, async (own) => {
-      const data = await chooseMarkedTexts(own.page);
+      await chooseMarkedTexts(own.page);
       const find = async (look: () => Promise<string[]>) => {
         // Data and charts may still arrive.
         await eventually(async () => expect(await look()).toEqual([]), { deadlineMs: 4_000 }).catch(() => undefined);
@@ -627,7 +627,7 @@ story(
         await own.page.goto(at(path));
         await own.page.getByRole('heading', { level: 1 }).waitFor();
         await eventually(async () => expect(await own.page.locator('.skeletons').count()).toBe(0));
-        await find(() => unmarkedTexts(own, data()));
+        await find(() => unmarkedTexts(own));
         await own.page.setViewportSize({ width: 390, height: 800 });
         await find(async () => (await own.evaluate(WIDER)) as string[]);
         expect(own.complaints).toEqual([]);
