@@ -3,7 +3,7 @@ import { DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { choiceField, idField, messageTypeField, textField, timeField } from '../fields';
 import { listAll } from '../entries';
-import { ATTEMPT_COLUMNS, deliveryColumns, triesOf, tryOf } from '../output/deliveries';
+import { ATTEMPT_COLUMNS, calledUrl, deliveryColumns, requestsInWords, triesOf, tryOf } from '../output/deliveries';
 import { printable } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -81,10 +81,11 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
   const tries = triesOf(delivery.attempts, await urlsFor(delivery, session));
   world.out('\n');
   print.rows(ATTEMPT_COLUMNS, tries, 'No attempts yet.');
+  for (const request of requestsInWords(tries)) world.out(`\n${request}\n`);
   for (const { attempt, url } of tries) {
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nresponse to try ${tryOf(attempt)} at ${url.origin}: ${printable(url.response.body.slice(0, 500))}\n`,
+        `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
   }

@@ -1,11 +1,11 @@
-import { type Deliveries } from '../../shared/api/operations';
+import { type Deliveries, type Delivery } from '../../shared/api/operations';
 import { paintOf } from './paint';
-import { type Column } from './table';
+import { type Column, printable } from './table';
 
 /** Deliveries and attempts as rows. */
 
 export type DeliveryRow = Deliveries['data'][number];
-type Attempt = DeliveryRow['attempts'][number];
+type Attempt = Delivery['attempts'][number];
 type Url = Attempt['urls'][number];
 export interface AttemptedUrl {
   attempt: Attempt;
@@ -51,10 +51,29 @@ export function tryOf({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'w
   return replay === 0 ? String(n) : `${String(n)} of replay ${String(replay)}`;
 }
 
+/** Returns the URL that was called: as far as the token may see it, and as far as it is known. */
+export function calledUrl({ request, origin }: Try['url']): string {
+  return request?.url ?? origin;
+}
+
+/** Returns the method and the headers of each request, without those that repeat the ones of an earlier try. */
+export function requestsInWords(tries: readonly Try[]): string[] {
+  const shown = new Map<string | undefined, string>();
+  return tries.flatMap(({ attempt, url }) => {
+    if (!url.request) return [];
+    const { method, headers } = url.request;
+    const lines = Object.entries(headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
+    const request = [`${method} ${printable(calledUrl(url))}`, ...lines].join('\n');
+    if (shown.get(url.url) === request) return [];
+    shown.set(url.url, request);
+    return [`request of try ${tryOf(attempt)}: ${request}`];
+  });
+}
+
 export const ATTEMPT_COLUMNS: Column<Try>[] = [
   { title: 'TRY', of: ({ attempt }) => tryOf(attempt), right: true },
   { title: 'AT', of: ({ attempt }) => attempt.at },
-  { title: 'URL', of: ({ url }) => url.origin },
+  { title: 'URL', of: ({ url }) => calledUrl(url) },
   { title: 'OUTCOME', of: ({ url }) => url.outcome, paint: ({ url }) => paintOf(url.outcome) },
   { title: 'STATUS', of: ({ url }) => url.status, right: true },
   { title: 'MS', of: ({ url }) => url.durationMs && Math.round(url.durationMs), right: true },

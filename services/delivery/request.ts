@@ -2,7 +2,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type Delivery } from '../../shared/model/delivery';
 import { signHeaders } from '../../shared/model/sign';
-import { addOwnHeaders } from '../../shared/model/webhook-request';
+import { addOwnHeaders, CONTENT_ENCODING } from '../../shared/model/webhook-request';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { type NotTried } from './admission';
 import { type Clock } from './clock';
@@ -187,11 +187,13 @@ export function sendRequest(
     return;
   }
   compress(request.body, (compressed) => {
-    if (compressed) {
-      request.body = compressed;
-      request.headers.push('content-encoding', 'gzip');
+    if (!compressed) {
+      sender.send(request, done);
+      return;
     }
-    sender.send(request, done);
+    request.body = compressed;
+    request.headers.push(CONTENT_ENCODING, 'gzip');
+    sender.send(request, (result) => done({ ...result, gzip: true }));
   });
 }
 

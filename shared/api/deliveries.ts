@@ -75,6 +75,7 @@ const url = z.object({
   resent: z.literal(true).optional().meta({
     description: 'A kept connection broke before a response, and the request was sent again over a new one',
   }),
+  gzip: z.literal(true).optional().meta({ description: 'The body was sent compressed' }),
   batch: z
     .object({ id: z.string(), size: z.int(), index: z.int() })
     .optional()

@@ -41,6 +41,8 @@ export interface UrlAttempt {
   phases?: Phases | undefined;
   /** a kept connection broke before a response, and the request was sent again over a new one */
   resent?: true | undefined;
+  /** the body was sent compressed */
+  gzip?: true | undefined;
   /** the request that carried it with other deliveries; absent if it was sent alone */
   batch?: BatchPlace | undefined;
   error?: UrlError;

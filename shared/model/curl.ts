@@ -7,16 +7,16 @@ export interface ShownRequest {
   body: unknown;
 }
 
-/** Values that the API hides, and headers that curl sets itself. */
+/** Values that the API hides, headers that curl sets itself, and the encoding, since curl sends the body as it is. */
 const HIDDEN = '***';
-const OF_CURL = new Set(['content-length', 'host', 'connection', 'transfer-encoding']);
+const OMITTED = new Set(['content-length', 'host', 'connection', 'transfer-encoding', 'content-encoding']);
 
 /**
  * Returns a curl command that repeats the request. A header whose value is hidden becomes a comment, because the
  * receiver would refuse a wrong value. The body is formatted again, so a signature over its bytes would not match.
  */
 export function curlOf({ method, url, headers, body }: ShownRequest): string {
-  const entries = Object.entries(headers).filter(([name]) => !OF_CURL.has(name.toLowerCase()));
+  const entries = Object.entries(headers).filter(([name]) => !OMITTED.has(name.toLowerCase()));
   const shown = entries.filter(([, value]) => !value.includes(HIDDEN));
   const hidden = entries.filter(([, value]) => value.includes(HIDDEN)).map(([name]) => name);
   const lines = [

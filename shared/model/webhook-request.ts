@@ -127,6 +127,7 @@ export function checkStaticHeaders(headers: Record<string, unknown>): HeaderProb
 
 /** The only header of Waypost that a destination may render: it replaces the content type of the body. */
 export const CONTENT_TYPE = 'content-type';
+export const CONTENT_ENCODING = 'content-encoding';
 
 /** Checks the names of headers that are rendered for each message, by the rules of static headers except `CONTENT_TYPE`. */
 export function checkRenderedHeaders(names: readonly string[]): HeaderProblem[] {

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { HTTP } from 'cloudevents';
+import { type Delivery } from '../../shared/api/operations';
 import { startHttpProxy, type TestProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
@@ -78,6 +79,15 @@ test('a destination sends its own method, body and headers, compressed and signe
     if (value !== '***' && name !== 'webhook-id') expect(received!.headers[name]).toBe(value);
   }
   expect(shown['x-signature']).toBe('***');
+  const history = await eventually(async () => {
+    const { body: found } = await system.control('GET', `/deliveries?message=${call.messageId}`);
+    const [{ id }] = (found as { data: [{ id: string }] }).data;
+    return (await system.control('GET', `/deliveries/${id}`)).body as Delivery;
+  });
+  expect(history.attempts[0]!.urls[0]).toMatchObject({
+    gzip: true,
+    request: { headers: { 'content-encoding': 'gzip' } },
+  });
 });
 
 test('destinations of one message get their own formats, and the default one is unchanged', async () => {

@@ -25,6 +25,7 @@ const url: fc.Arbitrary<UrlAttempt> = fc.record({
   durationMs: count,
   phases: optional(fc.dictionary(fc.constantFrom('dns', 'connect', 'tls', 'headers', 'body'), count)),
   resent: optional(fc.constant(true as const)),
+  gzip: optional(fc.constant(true as const)),
   batch: optional(
     fc.tuple(fc.nat(3), fc.nat(99)).map(([of, index]) => ({ id: `bat_${String(of)}`, size: 100 - of, index })),
   ),

@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { useRead } from '../lib/api';
+import { urlsInWords } from '../destination/attempt-text';
 import { text } from '../texts';
 
 const words = text.destination;
@@ -8,8 +9,7 @@ const words = text.destination;
 export function NotCalled({ destination, ids }: { destination: string; ids: readonly string[] }) {
   const read = useRead('GET /destinations/{id}', { id: destination });
   if (!read.data) return null;
-  const { webhooks } = read.data.data;
-  const urls = ids.map((id) => webhooks.find((webhook) => webhook.id === id)?.url ?? words.removedUrl);
+  const urls = urlsInWords(ids, read.data.data.webhooks);
   return (
     <Text size="sm" className="bad break">
       {words.notCalled(urls.join(', '))}

@@ -47,3 +47,9 @@ export function acceptedInWords(urls: readonly Pick<Try, 'outcome'>[]): string {
   const accepted = urls.filter(({ outcome }) => outcome === 'delivered').length;
   return words.accepted(accepted, urls.length);
 }
+
+/** Returns the URLs of these webhooks, or in words why one is not known. */
+export function urlsInWords(ids: readonly string[], webhooks: readonly { id: string; url: string | null }[]): string[] {
+  const urls = new Map(webhooks.map(({ id, url }) => [id, url ?? text.destination.unreadableUrl]));
+  return ids.map((id) => urls.get(id) ?? text.destination.removedUrl);
+}

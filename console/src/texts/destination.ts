@@ -17,6 +17,7 @@ export const destination = {
   notCalled: (urls: string) =>
     `Not called, because it rejected the event earlier or was held back when another URL accepted it: ${urls}`,
   removedUrl: 'a URL that was removed',
+  unreadableUrl: 'a URL that this installation cannot decrypt',
   attempt: {
     http: (status: number) => `HTTP ${status}`,
     resent: 'A kept connection had broken. The request was sent again over a new one.',

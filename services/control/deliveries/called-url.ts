@@ -4,7 +4,7 @@ import { batchContentType } from '../../../shared/model/batch';
 import { type Destination, type Encrypted, type EncryptedWebhook } from '../../../shared/model/config';
 import { type Delivery } from '../../../shared/model/delivery';
 import { authHeaderName, mapAuth } from '../../../shared/model/endpoint-auth';
-import { CONTENT_TYPE, FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
+import { CONTENT_ENCODING, CONTENT_TYPE, FIXED_HEADERS, isOwnHeader } from '../../../shared/model/webhook-request';
 import { contentTypeBy } from '../../../shared/render/render-request';
 
 /**
@@ -85,11 +85,12 @@ function requestBy(destination: Destination | undefined): RenderedRequest {
   return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(destination) };
 }
 
-/** Returns the headers that the router renders, in lower case. */
-function renderedHeaders({ contentType, headers = [] }: RenderedRequest, { batch }: UrlAttempt) {
+/** Returns the headers that describe the body, and those that the router renders, in lower case. */
+function renderedHeaders({ contentType, headers = [] }: RenderedRequest, { batch, gzip }: UrlAttempt) {
   const named: Record<string, string> = {};
   const type = contentType === undefined ? FIXED_HEADERS[CONTENT_TYPE] : contentType;
   if (type !== null) named[CONTENT_TYPE] = (batch && batchContentType(type)) ?? type;
+  if (gzip) named[CONTENT_ENCODING] = 'gzip';
   for (let i = 0; i + 1 < headers.length; i += 2) named[(headers[i] ?? '').toLowerCase()] = headers[i + 1] ?? '';
   return named;
 }

@@ -5,7 +5,7 @@ import { type Destination } from '../../../shared/model/config';
 import { deliveryId } from '../../../shared/model/delivery';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
-import { addOwnHeaders } from '../../../shared/model/webhook-request';
+import { addOwnHeaders, CONTENT_ENCODING } from '../../../shared/model/webhook-request';
 import { type Rendered, renderOnce } from '../../../shared/render/render-request';
 import { requireRights } from '../auth/authenticate';
 import { type ControlContext } from '../context';
@@ -104,7 +104,7 @@ function view(target: Target, { body, head }: Rendered, id: string) {
   const rendered = head.headers ?? [];
   setAll(headers, rendered);
   const { gzipAbove } = request ?? {};
-  if (gzipAbove !== undefined && body.length > gzipAbove) headers['content-encoding'] = 'gzip';
+  if (gzipAbove !== undefined && body.length > gzipAbove) headers[CONTENT_ENCODING] = 'gzip';
   return { method: head.method ?? ('POST' as const), headers, body: bodyText(body, webhook) };
 }
 

@@ -60,6 +60,7 @@ export type SendResult = (
   durationMs: number;
   phases?: Phases;
   resent?: true;
+  gzip?: true;
   /** secrets of this request alone, to be masked in the response */
   masked?: readonly string[];
 };

@@ -42,9 +42,9 @@ export function judgeResponse(
   result: SendResult,
   context: { nowMs: number; keep: (bytes: number) => boolean },
 ): JudgedResponse {
-  const { durationMs, phases, resent } = result;
+  const { durationMs, phases, resent, gzip } = result;
   const { id: url, origin, destinationVersion } = endpoint;
-  const asSent = { url, origin, destinationVersion, durationMs, phases, resent };
+  const asSent = { url, origin, destinationVersion, durationMs, phases, resent, gzip };
   if (!result.ok) {
     const { classification, signal } = classifyError(result.error.code);
     const attempt: UrlAttempt = { ...asSent, outcome: classification, error: result.error };

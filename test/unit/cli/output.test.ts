@@ -1,4 +1,4 @@
-import { ATTEMPT_COLUMNS, triesOf } from '../../../cli/output/deliveries';
+import { ATTEMPT_COLUMNS, requestsInWords, triesOf } from '../../../cli/output/deliveries';
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
 import { showTest } from '../../../cli/output/test';
@@ -86,4 +86,29 @@ test('the attempts of a delivery name the URLs that were not called', () => {
   expect(first).toMatch(/https:\/\/a\.example +delivered +200 +10/);
   expect(second).toMatch(/ https:\/\/b\.example\/in +not called/);
   expect(rows([])[2]).toMatch(/whk_2 +not called/);
+});
+
+test('the attempts of a delivery show the URL that was called, and each different request once', () => {
+  const tryTo = (n: number, url: string, headers: Record<string, string>) => ({
+    ...{ n, replay: 0, at: 'today', durationMs: 1, outcome: 'retry' as const },
+    urls: [
+      {
+        ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, address: url },
+        request: { url, method: 'POST', headers },
+      },
+    ],
+  });
+  const tries = triesOf(
+    [
+      tryTo(1, 'https://a.example/old', { 'x-key': '***' }),
+      tryTo(2, 'https://a.example/old', { 'x-key': '***' }),
+      tryTo(3, 'https://a.example/new', { 'x-key': '***', 'content-encoding': 'gzip' }),
+    ],
+    new Map(),
+  );
+  expect(table(ATTEMPT_COLUMNS, tries, false)).toMatch(/old[^]*old[^]*new/);
+  expect(requestsInWords(tries)).toEqual([
+    'request of try 1: POST https://a.example/old\n  x-key: ***',
+    'request of try 3: POST https://a.example/new\n  x-key: ***\n  content-encoding: gzip',
+  ]);
 });

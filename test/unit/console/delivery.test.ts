@@ -3,7 +3,7 @@ import { inBulk } from '../../../console/src/delivery/bulk';
 import { changesBetween } from '../../../console/src/delivery/differences';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
 import { budgetInWords, momentsOf } from '../../../console/src/delivery/timeline';
-import { acceptedInWords, errorInWords, jsonIn } from '../../../console/src/destination/attempt-text';
+import { acceptedInWords, errorInWords, jsonIn, urlsInWords } from '../../../console/src/destination/attempt-text';
 import { curlOf } from '../../../shared/model/curl';
 import { type Delivery } from '../../../shared/api/operations';
 
@@ -139,7 +139,22 @@ describe('a result', () => {
   });
 });
 
+test('a URL that was not called and cannot be decrypted is not said to be removed', () => {
+  const webhooks = [
+    { id: 'whk_1', url: 'https://a.example/' },
+    { id: 'whk_2', url: null },
+  ];
+  expect(urlsInWords(['whk_1', 'whk_2', 'whk_3'], webhooks)).toEqual([
+    ...['https://a.example/', 'a URL that this installation cannot decrypt', 'a URL that was removed'],
+  ]);
+});
+
 describe('a request as curl', () => {
+  it('leaves out the encoding of a compressed body, since curl sends it plain', () => {
+    const headers = { 'content-encoding': 'gzip' };
+    expect(curlOf({ method: 'POST', url: 'https://a.example/', headers, body: 'a' })).not.toContain('gzip');
+  });
+
   it('quotes every part, and names the headers whose values are hidden', () => {
     const headers = { 'content-type': 'application/json', 'x-signature': '***', 'x-own': "it's" };
     expect(curlOf({ method: 'POST', url: 'https://a.example/h?x=1', headers, body: { name: "O'Neil" } })).toBe(

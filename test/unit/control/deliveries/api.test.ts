@@ -5,7 +5,7 @@ import { parseNotes, recordAudit } from '../../../../services/control/audit/stor
 import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { type OpenRecord } from '../../../../shared/kafka/port';
-import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type DeliveryEvent, type UrlAttempt } from '../../../../shared/model/attempt-events';
 import { type Delivery, encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
@@ -196,7 +196,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   const JSON_TYPE = 'application/json';
-  it.each<[string, object, Partial<Delivery>, object, object?]>([
+  it.each<[string, object, Partial<Delivery>, object, object?, Partial<UrlAttempt>?]>([
     ['the default body', {}, {}, { 'content-type': JSON_TYPE }],
     [
       'a CloudEvent',
@@ -215,13 +215,14 @@ describe('GET /deliveries/{id}', () => {
       { contentType: 'application/x-www-form-urlencoded', headers: ['X-User', 'u-1'], method: 'PUT' },
       { 'content-type': 'application/x-www-form-urlencoded', 'x-user': 'u-1' },
     ],
-  ])('an attempt shows the content type and the headers of %s', async (_, request, recorded, headers, inBatch = {}) => {
+    ['a compressed body', {}, {}, { 'content-encoding': 'gzip' }, { 'content-encoding': 'gzip' }, { gzip: true }],
+  ])('an attempt shows the headers of %s', async (_, request, recorded, headers, inBatch = {}, of = {}) => {
     const made = (
       await control.call('post', '/destinations').send({
         ...{ name: 'Hooks', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }], request },
       })
     ).body;
-    const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
+    const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version, ...of });
     const isRecorded = Object.keys(recorded).length > 0;
     const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
     await record(
