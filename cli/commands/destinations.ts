@@ -79,7 +79,7 @@ function addChanges(destinations: Group): void {
       const { sources = [], webhooks = [], ...rest } = withoutNulls(await fieldsOf(session, options));
       const { enable: enabled = false } = options;
       const body = { name, type: 'webhooks' as const, sources, webhooks, enabled, ...rest };
-      warnOf(session, webhooks);
+      await warnOf(session, webhooks);
       show(session, (await session.api().call('POST /destinations', { body })).data);
     },
   );
@@ -94,7 +94,7 @@ function addChanges(destinations: Group): void {
     async (session, options, given = '') => {
       const before = await find(session.api(), 'destination', given);
       const body = { ...(await fieldsOf(session, options, before)), ...(await readFields(session, options, NAME)) };
-      warnOf(session, body.webhooks ?? []);
+      await warnOf(session, body.webhooks ?? []);
       show(session, await patchEntry(session.api(), 'destination', before, body));
     },
   );
@@ -123,10 +123,12 @@ async function fieldsOf(session: Session, options: EditOptions, before?: Destina
   };
 }
 
-/** Warns of URLs that delivery refuses to call by default. */
-function warnOf({ print }: Session, webhooks: readonly { url: string }[]): void {
+/** Warns of URLs that delivery will refuse to call. */
+async function warnOf({ api, print }: Session, webhooks: readonly { url: string }[]): Promise<void> {
+  if (webhooks.length === 0) return;
+  const { networks } = (await api().call('GET /about', {})).data;
   for (const { url } of webhooks) {
-    const warning = addressWarning(url);
+    const warning = addressWarning(url, networks);
     if (warning !== undefined) print.note(`Warning: ${warning}`);
   }
 }

@@ -1,6 +1,7 @@
 import { type Encryptor } from '../../shared/config/encryption';
 import { type ConfigView } from '../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../shared/kafka/port';
+import { type Networks } from '../../shared/model/address-warning';
 import { type TopicRetention } from '../../shared/service/retention';
 import { type Log } from '../../shared/telemetry/log';
 import { type TokenUses } from './tokens/token-uses';
@@ -45,6 +46,8 @@ export interface ControlContext {
   tiersMs: readonly number[];
   /** WAYPOST_SMTP_URL is set */
   sendsMail: boolean;
+  /** WAYPOST_ALLOWED_NETWORKS, WAYPOST_FORBIDDEN_NETWORKS */
+  networks: Networks;
   history: Pick<History, 'ask' | 'forget' | 'hasRead' | 'forgotten' | 'learnDeletions'>;
   producer: Pick<BatchProducer, 'send'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;

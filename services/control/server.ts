@@ -96,12 +96,12 @@ export async function startControl(
   formats.start();
 
   const ingest = { url: settings.WAYPOST_INGEST_URL ?? null, port: settings.WAYPOST_INGEST_PORT };
+  const networks = { allowed: settings.WAYPOST_ALLOWED_NETWORKS, forbidden: settings.WAYPOST_FORBIDDEN_NETWORKS };
   const sendsMail = settings.WAYPOST_SMTP_URL !== undefined;
-  const about = { windowMs, tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail };
+  const about = { tiersMs: settings.WAYPOST_RETRY_DELAYS, ingest, sendsMail, networks };
   const access = await openAccess({ adminToken, secretKeys, settings, config, history, log });
-  const deps = { ...backend, uses: access.uses, encryptor, history, replays, formats, kafka, log, now, ...about };
-  const app = createApp(deps, access);
-  const server = createServer(watched(app));
+  const deps = { ...backend, ...jobs, ...about, uses: access.uses, encryptor, replays, formats };
+  const server = createServer(watched(createApp(deps, access)));
   observeHistory(history);
   observeAlerts(alerts);
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);

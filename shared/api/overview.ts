@@ -97,6 +97,13 @@ const about = z.strictObject({
       window: z.string().meta({ description: 'WAYPOST_RETRY_WINDOW' }),
     })
     .meta({ description: 'The retry plan of destinations without their own' }),
+  networks: z
+    .strictObject({
+      allowed: z.array(z.string()).meta({ description: 'WAYPOST_ALLOWED_NETWORKS' }),
+      forbidden: z.array(z.string()).meta({ description: 'WAYPOST_FORBIDDEN_NETWORKS' }),
+    })
+    .optional()
+    .meta({ description: 'The networks that webhooks may and may not reach. For administrators' }),
 });
 
 export const OVERVIEW_RESPONSES = { Overview: overview, Calls: calls, About: about };

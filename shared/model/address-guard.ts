@@ -30,6 +30,9 @@ const METADATA: ReadonlySet<string> = new Set([
   'fd00:ec2::254',
 ]);
 
+/** The reason for an address in a forbidden network. */
+export const FORBIDDEN = 'forbidden by WAYPOST_FORBIDDEN_NETWORKS';
+
 /** All address space assigned to public networks (IANA). ipaddr.js calls unassigned space outside of it unicast too. */
 const GLOBAL_UNICAST: Network = ipaddr.parseCIDR('2000::/3');
 const NAT64: Network = ipaddr.parseCIDR('64:ff9b::/96');
@@ -53,7 +56,7 @@ export function createAddressGuard(
     const target = embeddedIPv4(address) ?? address;
     const isInSome = (networks: readonly Network[]) =>
       networks.some((network) => isIn(address, network) || isIn(target, network));
-    if (isInSome(forbidden)) return 'forbidden by WAYPOST_FORBIDDEN_NETWORKS';
+    if (isInSome(forbidden)) return FORBIDDEN;
     return isInSome(METADATA.has(target.toString()) ? exact : allowed) ? undefined : refusal(target);
   };
 }

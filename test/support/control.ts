@@ -76,6 +76,7 @@ export async function controlUnderTest(
     retention?: TopicRetention;
     /** default: true */
     sendsMail?: boolean;
+    networks?: { allowed: string[]; forbidden: string[] };
     consoleFolder?: string;
   } = {},
 ): Promise<ControlUnderTest> {
@@ -155,6 +156,7 @@ export async function controlUnderTest(
     kafka,
     ingest: { url: null, port: 8080 },
     sendsMail: options.sendsMail ?? true,
+    networks: options.networks ?? { allowed: [], forbidden: [] },
     log,
     now,
   };

@@ -1,6 +1,7 @@
 import { Button, Fieldset, Select, Stack, Text, TextInput } from '@mantine/core';
-import { privateAddress } from '../../../shared/model/address-warning';
+import { refusedAddress } from '../../../shared/model/address-warning';
 import { type AlertFormat } from '../../../shared/model/config';
+import { useRead } from '../lib/api';
 import { AuthSection } from './auth-section';
 import { HeadersField } from './headers-field';
 import { TlsSection } from './tls-section';
@@ -135,7 +136,9 @@ interface UrlProps {
 
 function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlProps) {
   const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
-  const warned = problem === undefined && !disabled ? privateAddress(url) : undefined;
+  const about = useRead('GET /about', {});
+  const isChecked = problem === undefined && !disabled && about.data !== undefined;
+  const warned = isChecked ? refusedAddress(url, about.data.data.networks) : undefined;
   const hint = url !== '' && problem === undefined ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
@@ -152,7 +155,7 @@ function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlPro
         required
       />
       <div aria-live="polite">
-        {warned && <Text className="warning">{words.privateAddress(warned.host, warned.why)}</Text>}
+        {warned && <Text className="warning">{words.refusedAddress(warned.host, warned.why)}</Text>}
       </div>
     </>
   );

@@ -170,8 +170,7 @@ export const endpoint = {
     urlRules: (most: number) => `http or https; at most ${most} URLs`,
     address: 'Address',
     addressExample: 'https://example.com/webhooks',
-    privateAddress: (host: string, why: string) =>
-      `${host} is not a public address (${why}). Waypost refuses to call it unless the setting WAYPOST_ALLOWED_NETWORKS allows its network.`,
+    refusedAddress: (host: string, why: string) => `Waypost refuses to call ${host} (${why}).`,
     onlyAdministrators: 'Only administrators see the path of a URL',
     format: 'Format',
     needsRoutingKey: 'Needs the authentication by a PagerDuty routing key',

@@ -3,7 +3,7 @@ import { durationText } from '../../../shared/api/fields';
 import { alertHandlers, noticeHandlers } from '../alerts/routes';
 import { audienceHandlers, computedTraitHandlers } from '../audiences/routes';
 import { auditHandlers } from '../audit/routes';
-import { type Access, isOverTls } from '../auth/authenticate';
+import { type Access, isOverTls, seesSecrets } from '../auth/authenticate';
 import { sessionHandlers } from '../auth/routes';
 import { type ControlContext } from '../context';
 import { eventHandlers, filterHandlers } from '../debugger/routes';
@@ -66,9 +66,9 @@ function handlersOf(deps: ControlContext, access: Access): Handlers {
 }
 
 /** Handles /api/v1/about: the facts about this installation that clients need. */
-function aboutHandlers({ ingest, tiersMs, windowMs }: ControlContext): HandlersOf<'about'> {
+function aboutHandlers({ ingest, tiersMs, windowMs, networks }: ControlContext): HandlersOf<'about'> {
   const retry = { delays: tiersMs.map(durationText), window: durationText(windowMs) };
-  return { 'GET /about': () => ({ ingest, retry }) };
+  return { 'GET /about': ({ by }) => ({ ingest, retry, ...(seesSecrets(by) && { networks }) }) };
 }
 
 /** /api/v1/openapi.json: public, since it is the same for all clients and contains no secret. */

@@ -190,9 +190,9 @@ describe('a list of live events', () => {
 test.each([
   [
     'http://169.254.169.254/latest',
-    /^169\.254\.169\.254 is not a public address \(metadata service\).*WAYPOST_ALLOWED_NETWORKS/,
+    /call 169\.254\.169\.254 \(metadata service, and not in WAYPOST_ALLOWED_NETWORKS\)/,
   ],
-  ['http://2852039166/', /^169\.254\.169\.254 /],
+  ['http://2852039166/', /call 169\.254\.169\.254 /],
   ['http://[::ffff:10.0.0.5]/', /private/],
   ['http://localhost:3000/', /private name/],
   ['http://db.internal/', /private name/],
@@ -206,6 +206,25 @@ test.each(['https://example.com/hook', 'https://8.8.8.8/', 'not a url', 'https:/
     expect(addressWarning(url)).toBeUndefined();
   },
 );
+
+const networks = { allowed: ['127.0.0.0/8', '10.0.0.0/8'], forbidden: ['10.9.0.0/16', '203.0.113.0/24'] };
+test.each([
+  'http://127.0.0.1:3000/',
+  'http://localhost:3000/',
+  'http://10.0.0.5/',
+  'http://[::ffff:10.0.0.5]/',
+  'http://db.internal/',
+])('the URL %s gets no warning where the settings allow its network', (url) => {
+  expect(addressWarning(url, networks)).toBeUndefined();
+});
+
+test.each([
+  ['http://192.168.0.1/', 'private, and not in WAYPOST_ALLOWED_NETWORKS'],
+  ['http://10.9.0.1/', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+  ['https://203.0.113.7/', 'forbidden by WAYPOST_FORBIDDEN_NETWORKS'],
+])('the URL %s gets a warning although other networks are allowed', (url, why) => {
+  expect(addressWarning(url, networks)).toBe(`Waypost refuses to call ${new URL(url).hostname} (${why}).`);
+});
 
 test('a generated secret has the format of Standard Webhooks and 32 random bytes', () => {
   const secrets = [newSecret(), newSecret()];

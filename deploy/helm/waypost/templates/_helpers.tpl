@@ -299,7 +299,8 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_TOPIC_RETENTION, value: {{ include "waypost.pairs" $values.kafka.retention | quote }} }
 {{- end }}
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
-{{- if and $values.allowedNetworks (has .service (list "delivery" "all")) }}
+{{- /* Control warns of URLs that delivery will refuse. */}}
+{{- if and $values.allowedNetworks (has .service (list "delivery" "control" "all")) }}
 - { name: WAYPOST_ALLOWED_NETWORKS, value: {{ join "," $values.allowedNetworks | quote }} }
 {{- end }}
 {{- if has .service (list "delivery" "control" "all") }}

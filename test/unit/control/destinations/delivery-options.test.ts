@@ -69,6 +69,15 @@ describe('a retry plan', () => {
     expect(body.retry).toEqual({ delays: ['10s', '1m', '5m', '15m', '30m'], window: '4h' });
   });
 
+  it('GET /about shows the networks that webhooks may reach to administrators only', async () => {
+    const networks = { allowed: ['10.0.0.0/8'], forbidden: ['10.9.0.0/16'] };
+    control = await controlUnderTest({ networks });
+    expect((await control.call('get', '/about')).body.networks).toEqual(networks);
+    const { body } = await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' });
+    const others = await control.call('get', '/about').set('Authorization', `Bearer ${body.token}`);
+    expect(others.body).not.toHaveProperty('networks');
+  });
+
   it('PATCH changes parts of a plan, accepts it as it was read, and removes it with null', async () => {
     const { id } = await make({ retry });
     const changed = await patch(id, { retry: { timeout: '2s', on: null } });
