@@ -8,7 +8,7 @@ import {
 } from 'kafkajs';
 import { requireBrokers, type Settings } from '../service/settings';
 import { type Log } from '../telemetry/log';
-import { connectAdmin, kafkaAddress } from './connection';
+import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
 import { KafkaBatchProducer } from './produce/batch-producer';
 import { kafkajsClient } from './kafkajs/patches';
 import { connectCluster } from './kafkajs/cluster';
@@ -61,7 +61,9 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   });
   const client = allowLeaderless(plain, 'all');
   const admin = client.admin();
+  const since = performance.now();
   await connectAdmin(admin, requireBrokers(settings));
+  await letOthersReturn(performance.now() - since, log);
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
   const topics: CreateTopicsOptions = {
     ...{ prefix, specs: specsOf(settings), partitions: settings.WAYPOST_PARTITIONS, log },

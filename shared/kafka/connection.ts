@@ -3,6 +3,7 @@ import { requireBrokers, type Settings } from '../service/settings';
 import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'kafkajs';
 import { sleep } from '../service/async';
 import { allowLeaderless } from './kafkajs/leaderless';
+import { type Log } from '../telemetry/log';
 import { kafkajsClient } from './kafkajs/patches';
 import { readSettingFile, saslOf } from './sasl/sasl';
 
@@ -14,6 +15,10 @@ import { readSettingFile, saslOf } from './sasl/sasl';
 
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
+/** A broker that works lets a process in sooner. One that stands still ends the sessions of all consumers. */
+const PROMPT_MS = 2_000;
+/** Twice the time that consumers need to return to their partitions (consumer/returning-members.ts). */
+export const OTHERS_RETURN_MS = 6_000;
 /**
  * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters
  * follow each other have hashes that follow each other, so that three names reach three coordinators.
@@ -59,6 +64,17 @@ export async function waitForKafka(address: KafkaAddress, deadlineMs: number, gi
     }
     await sleep(PAUSE_MS);
   }
+}
+
+/**
+ * Waits, if the broker stood still, until other processes have returned to their consumer groups. A consumer that joins
+ * first would be assigned their partitions, and repeat what they have done since their last commits.
+ * @param connectMs time that this process needed to connect
+ */
+export async function letOthersReturn(connectMs: number, log: Log): Promise<void> {
+  if (connectMs < PROMPT_MS) return;
+  log.info({ connectMs, waitMs: OTHERS_RETURN_MS }, 'kafka.answered_late');
+  await sleep(OTHERS_RETURN_MS);
 }
 
 /** Connects an admin. @throws AppError `cannot_start`, with one sentence that says what to check */

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafkaAddress, probeKafka } from '../../../shared/kafka/connection';
+import { kafkaAddress, letOthersReturn, OTHERS_RETURN_MS, probeKafka } from '../../../shared/kafka/connection';
+import { createLog } from '../../../shared/telemetry/log';
 import { loadSettings } from '../../../shared/service/settings';
 
 /** The settings for the connection to Kafka. */
@@ -70,3 +71,17 @@ test('a probe of a broker that refuses requests sets no timer with a negative ti
 });
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex');
+
+test.each([
+  ['a broker that stood still, until the others have returned', 2_000, OTHERS_RETURN_MS],
+  ['a broker that answered at once, not at all', 1_999, 0],
+])('a process waits after connecting to %s', async (_, connectMs, waitsMs) => {
+  jest.useFakeTimers();
+  let waited = false;
+  void letOthersReturn(connectMs, createLog('test', 'silent')).then(() => (waited = true));
+  await jest.advanceTimersByTimeAsync(Math.max(0, waitsMs - 1));
+  expect(waited).toBe(waitsMs === 0);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(waited).toBe(true);
+  jest.useRealTimers();
+});

@@ -2,6 +2,7 @@ import { AssignerProtocol, type Admin } from 'kafkajs';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { SESSION_MS } from '../../../../shared/kafka/consumer/returning-members';
+import { OTHERS_RETURN_MS } from '../../../../shared/kafka/connection';
 import { idOf } from '../../../../shared/kafka/consumer/partition';
 import { type Committed, type ReadCommitted } from '../../../../shared/kafka/kafkajs/committed-offsets';
 import { type OpenRecord } from '../../../../shared/kafka/port';
@@ -113,6 +114,8 @@ export class GroupWorld {
     await this.#time.run(this.#time.now + random.between(0, 1_000), () => false);
     const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
     for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
+    // A process that has started meanwhile joins later.
+    if (random.next() < 0.5) setTimeout(() => this.#join(), endsAt + OTHERS_RETURN_MS - this.#time.now);
     this.#changed();
     this.#changedAt = endsAt;
   }
