@@ -114,7 +114,7 @@ export class GroupWorld {
     await this.#time.run(this.#time.now + random.between(0, 1_000), () => false);
     const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
     for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
-    // A process that has started meanwhile joins later.
+    // A process that has started in the pause joins later.
     if (random.next() < 0.5) setTimeout(() => this.#join(), endsAt + OTHERS_RETURN_MS - this.#time.now);
     this.#changed();
     this.#changedAt = endsAt;
