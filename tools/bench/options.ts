@@ -42,7 +42,7 @@ const ONCE: readonly Part[] = [
 const ASKED: readonly Part[] = ['soak'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--users N] [--minutes N, with soak] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Destination of the table and the plots of a whole run. */
 const PAGE = 'docs/lab/benchmarks.md';
@@ -82,14 +82,21 @@ export function readOptions(args: string[]): Options {
 
 function sizesOf(
   sizes: Sizes,
-  given: Partial<Record<'waiting' | 'capacity' | 'users' | 'minutes', string | undefined>>,
+  given: Partial<
+    Record<'waiting' | 'partitions' | 'tier-partitions' | 'capacity' | 'users' | 'minutes', string | undefined>
+  >,
   together: boolean,
 ): Sizes {
   const { isolation, waiting, audiences, soak } = sizes;
   return {
     ...sizes,
     isolation: { ...isolation, together, capacity: count('capacity', given.capacity) ?? isolation.capacity },
-    waiting: { ...waiting, count: count('waiting', given.waiting) ?? waiting.count },
+    waiting: {
+      ...waiting,
+      count: count('waiting', given.waiting) ?? waiting.count,
+      partitions: count('partitions', given.partitions) ?? waiting.partitions,
+      tierPartitions: count('tier-partitions', given['tier-partitions']),
+    },
     audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
     soak: { ...soak, minutes: count('minutes', given.minutes) ?? soak.minutes },
   };
@@ -120,6 +127,8 @@ function parse(args: string[]) {
         rounds: { type: 'string' },
         capacity: { type: 'string' },
         waiting: { type: 'string' },
+        partitions: { type: 'string' },
+        'tier-partitions': { type: 'string' },
         users: { type: 'string' },
         minutes: { type: 'string' },
         together: { type: 'boolean' },

@@ -132,6 +132,7 @@ export interface Running {
 
 /**
  * Starts services on separate topics, waits until they are ready, and stops everything even if `use` fails.
+ * @param options.env more settings
  * @param options.before runs before the services start, to prepare their data
  */
 export async function withSystem<T>(
@@ -139,12 +140,14 @@ export async function withSystem<T>(
   options: {
     name: string;
     services: readonly ProcessName[];
+    env?: Record<string, string>;
     before?: (system: SystemEnv) => Promise<void>;
   },
   use: (running: Running) => Promise<T>,
 ): Promise<T> {
   const { broker, endpoint } = bench;
-  const system = await bench.newSystem(options.name);
+  const plain = await bench.newSystem(options.name);
+  const system = { ...plain, env: { ...plain.env, ...options.env } };
   try {
     await options.before?.(system);
     const services = await startServices(system, options.services);

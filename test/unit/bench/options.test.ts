@@ -56,6 +56,11 @@ describe('the command line', () => {
     expect([waiting.count, audiences.users, isolation.capacity]).toEqual([5_000, 1_000_000, 1_500]);
   });
 
+  it('takes the partitions of all topics, and of tiers', () => {
+    const { waiting } = readOptions(['--partitions', '120', '--tier-partitions', '12']).sizes;
+    expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
+  });
+
   it('runs isolation alone on all services in one process with --together', () => {
     expect(readOptions(['--together', '--only', 'isolation']).sizes.isolation.together).toBe(true);
     expect(readOptions(['--only', 'isolation']).sizes.isolation.together).toBe(false);

@@ -1,9 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../deploy/standalone/service-list';
+import { briefClient, kafkaAddress } from '../../../shared/kafka/connection';
+import { createTopics } from '../../../shared/kafka/create-topics';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { tierTopic } from '../../../shared/kafka/topics';
+import { specsOf, tierDelayMs, tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/service/settings';
-import { besideIn, type RunningServices, startReady } from '../../harness/services';
+import { createLog } from '../../../shared/telemetry/log';
+import { besideIn, type RunningServices, startReady, type SystemEnv } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
 import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
@@ -33,6 +36,10 @@ const WRITTEN_PER_MS = 15;
 export interface WaitingSize {
   /** of waiting deliveries */
   count: number;
+  /** of each topic */
+  partitions: number;
+  /** of each tier; undefined: as many as the other topics have */
+  tierPartitions: number | undefined;
   /** for the flow through the shortest tier */
   perSecond: number;
   /** of each phase */
@@ -51,7 +58,9 @@ interface Rig {
 
 export function measureWaiting(bench: Bench, size: WaitingSize, progress: Progress): Promise<WaitingFigure> {
   const others = SERVICES.filter((name) => name !== 'retry');
-  return withSystem(bench, { name: 'waiting', services: others }, async (running) => {
+  const env = { WAYPOST_PARTITIONS: String(size.partitions) };
+  const before = (system: SystemEnv) => createTiers(system, size.tierPartitions ?? size.partitions);
+  return withSystem(bench, { name: 'waiting', services: others, env, before }, async (running) => {
     const { system } = running;
     const [customer] = await createCustomers(system, [`${bench.endpoint.origin}/ok/`]);
     if (!customer) throw new Error('there is no customer');
@@ -65,6 +74,20 @@ export function measureWaiting(bench: Bench, size: WaitingSize, progress: Progre
       for (const retry of retries.values()) await retry.stop();
     }
   });
+}
+
+/** Creates the tiers before the services do, which leave existing topics as they are. */
+async function createTiers({ env }: SystemEnv, partitions: number): Promise<void> {
+  const settings = loadSettings(env);
+  const admin = briefClient(kafkaAddress(settings), 'waypost-bench').admin();
+  const specs = specsOf(settings).filter(({ name }) => tierDelayMs(name) !== undefined);
+  await admin.connect();
+  try {
+    const log = createLog('bench', 'error');
+    await createTopics(admin, { prefix: settings.WAYPOST_TOPIC_PREFIX, specs, partitions, replication: 1, log });
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 async function measure(rig: Rig): Promise<WaitingFigure> {

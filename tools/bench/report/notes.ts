@@ -109,7 +109,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
   waiting: {
     method: 'writes to the two longest tiers; lateness of a flow through the shortest tier, by the clock of the broker',
     size: ({ waiting: w }) =>
-      `${String(w.count)} in tiers, ${String(w.perSecond)}/s falling due, ${String(w.seconds)} s a phase`,
+      `${String(w.count)} in tiers of ${String(w.tierPartitions ?? w.partitions)} partitions, ${String(w.partitions)} of other topics, ${String(w.perSecond)}/s falling due, ${String(w.seconds)} s a phase`,
   },
   hostile: {
     method:
