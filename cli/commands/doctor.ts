@@ -124,7 +124,7 @@ async function keysCheck({ api }: Session): Promise<Check[]> {
 
 async function historyChecks({ api }: Session): Promise<Check[]> {
   const { data } = await api().call('GET /overview', {});
-  return [ok('history', 'available'), ...destinationChecks(data.data)];
+  return [ok('history', 'available'), ...destinationChecks(data.data, data.destinations)];
 }
 
 async function ingestCheck({ place }: Session): Promise<Check> {

@@ -133,7 +133,8 @@ export interface Faring {
   circuits: { origin: string; why: string }[];
 }
 
-export function destinationChecks(destinations: Faring[]): Check[] {
+/** @param all total number of destinations */
+export function destinationChecks(destinations: Faring[], all = destinations.length): Check[] {
   const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) => [
     ...(state === 'failing' && circuits.length === 0 && dead === 0
       ? [
@@ -161,7 +162,5 @@ export function destinationChecks(destinations: Faring[]): Check[] {
         ]
       : []),
   ]);
-  return checks.length > 0
-    ? checks
-    : [ok('destinations', `${String(destinations.length)}, none with problems in 24 h`)];
+  return checks.length > 0 ? checks : [ok('destinations', `${String(all)}, none with problems in 24 h`)];
 }

@@ -56,7 +56,7 @@ export function calledUrl({ request, origin }: Try['url']): string {
   return request?.url ?? origin;
 }
 
-/** Returns the method and the headers of each request, without those that repeat the ones of an earlier try. */
+/** Returns the method and the headers of each request, unless they repeat an earlier try. */
 export function requestsInWords(tries: readonly Try[]): string[] {
   const shown = new Map<string | undefined, string>();
   return tries.flatMap(({ attempt, url }) => {

@@ -4,10 +4,24 @@ import { type OperationsOf } from './operation';
 
 /** The overview, and what clients need to know about the installation: queries, responses and operations. */
 
+/** The most destinations in one response. The console refreshes it every few seconds. */
+export const MOST_OVERVIEW_ROWS = 200;
+
 const overviewQuery = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),
   until: timeParameter.optional().meta({ description: 'End of the counts. Default: now' }),
-  destination: z.string().optional().meta({ description: 'Limit the series and the totals to this destination' }),
+  destination: z
+    .string()
+    .optional()
+    .meta({ description: 'Limit the series, the totals and `open` to this destination. `data` has its row' }),
+  ids: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((ids) => ids.length <= MOST_OVERVIEW_ROWS, `must have at most ${MOST_OVERVIEW_ROWS} ids`)
+    .optional()
+    .meta({
+      description: `\`data\` has the rows of these destinations: at most ${MOST_OVERVIEW_ROWS} ids, separated by commas`,
+    }),
   trend: flag.optional().meta({ description: 'true: add the trend of each destination' }),
 });
 
@@ -35,6 +49,12 @@ const overview = z.strictObject({
   since: time,
   stepSeconds: z.int(),
   totals: z.strictObject(totals).meta({ description: 'The sum of the series, and the latency over its whole time' }),
+  open: z
+    .strictObject({ waiting: count, retrying: count, held: count })
+    .meta({ description: 'The open deliveries of all destinations, or of `destination`' }),
+  destinations: count.meta({
+    description: `All destinations. With more than ${MOST_OVERVIEW_ROWS}, \`data\` has those that need attention most`,
+  }),
   data: z.array(
     z.strictObject({
       destination: z.string(),

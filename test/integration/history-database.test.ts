@@ -5,21 +5,19 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type Notice } from '../../services/control/alerts/notice';
 import { evidenceOf } from '../../services/control/alerts/evidence';
+import { addToHealth, lockHealth, troubled } from '../../services/control/alerts/health-store';
 import {
   acknowledge,
   addNotices,
-  addToHealth,
   beginPositions,
   dueNotices,
   endNotices,
   getNotice,
   listNotices,
-  lockHealth,
   movePositions,
   type NoticeFilter,
   readPositions,
   settleAlerts,
-  troubled,
 } from '../../services/control/alerts/store';
 import { COLUMNS, toCopy } from '../../services/control/history/row-codec';
 import { endedSessions, recordTokenUses, sessionKeys, tokenUses } from '../../services/control/auth/store';

@@ -16,8 +16,13 @@ const LOOK_AGAIN_MS = 10_000;
 export function Destinations() {
   const filters = useFilters();
   const read = useRead('GET /destinations', { query: { ...filters.query(['after']), total: 'true' } });
-  // One request for all rows.
-  const health = useRead('GET /overview', { query: { trend: 'true' } }, { every: LOOK_AGAIN_MS, keep: true });
+  // One request for all rows of the page.
+  const ids = (read.data?.data.data ?? []).map(({ id }) => id).join(',');
+  const health = useRead(
+    'GET /overview',
+    { query: { trend: 'true', ids } },
+    { every: LOOK_AGAIN_MS, keep: true, enabled: ids !== '' },
+  );
   const admin = useMay('POST /destinations');
   const actions = admin ? (
     <LinkButton primary to="/connect">

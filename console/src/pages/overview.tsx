@@ -105,26 +105,31 @@ function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
   return (
     <Stack>
       <Checklist />
-      <Figures of={shown} />
+      <Figures of={overview} />
       <Charts {...{ overview, calls, only, endMs, onZoom }} />
       <Circuits of={shown} />
       <PerDestination of={shown} />
+      {overview.destinations > overview.data.length && (
+        <Text size="sm">
+          {words.mostUrgent(count(overview.data.length), count(overview.destinations))}{' '}
+          <TextLink to="/destinations">{words.allDestinations}</TextLink>
+        </Text>
+      )}
     </Stack>
   );
 }
 
 type Row = Response['data'][number];
 
-function Figures({ of: rows }: { of: Row[] }) {
-  const sum = (of: (row: Row) => number) => count(rows.reduce((total, row) => total + of(row), 0));
-  const figures: [name: string, value: string, to: string][] = [
-    [words.delivered, sum((row) => row.delivered), '/deliveries?status=delivered'],
-    [words.partlyDelivered, sum((row) => row.partlyDelivered), '/deliveries?status=partly_delivered'],
-    [words.retrying, sum((row) => row.retrying), '/deliveries?status=retrying'],
-    [words.held, sum((row) => row.held), '/deliveries?status=held'],
-    [words.waiting, sum((row) => row.waiting), '/deliveries?status=waiting'],
-    [words.dead, sum((row) => row.dead), '/deliveries?status=dead'],
-    [words.cancelled, sum((row) => row.cancelled), '/deliveries?status=cancelled'],
+function Figures({ of: { totals, open } }: { of: Response }) {
+  const figures: [name: string, value: number, to: string][] = [
+    [words.delivered, totals.delivered, '/deliveries?status=delivered'],
+    [words.partlyDelivered, totals.partlyDelivered, '/deliveries?status=partly_delivered'],
+    [words.retrying, open.retrying, '/deliveries?status=retrying'],
+    [words.held, open.held, '/deliveries?status=held'],
+    [words.waiting, open.waiting, '/deliveries?status=waiting'],
+    [words.dead, totals.dead, '/deliveries?status=dead'],
+    [words.cancelled, totals.cancelled, '/deliveries?status=cancelled'],
   ];
   return (
     <dl className="figures">
@@ -133,7 +138,7 @@ function Figures({ of: rows }: { of: Row[] }) {
           <dt>
             <TextLink to={to}>{name}</TextLink>
           </dt>
-          <dd>{value}</dd>
+          <dd>{count(value)}</dd>
         </div>
       ))}
     </dl>

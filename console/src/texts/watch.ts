@@ -149,6 +149,8 @@ export const watch = {
     dead: 'Dead',
     cancelled: 'Cancelled',
     failingEndpoints: 'Failing endpoints',
+    mostUrgent: (shown: string, all: string) => `These ${shown} of ${all} destinations need attention most.`,
+    allDestinations: 'Show all destinations',
     endpoint: 'Endpoint',
     why: 'Why',
     since: 'Since',

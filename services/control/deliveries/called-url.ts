@@ -85,7 +85,7 @@ function requestBy(destination: Destination | undefined): RenderedRequest {
   return { ...(method && { method }), contentType: isRendered ? null : contentTypeBy(destination) };
 }
 
-/** Returns the headers that describe the body, and those that the router renders, in lower case. */
+/** Returns the headers about the body and the rendered ones, in lower case. */
 function renderedHeaders({ contentType, headers = [] }: RenderedRequest, { batch, gzip }: UrlAttempt) {
   const named: Record<string, string> = {};
   const type = contentType === undefined ? FIXED_HEADERS[CONTENT_TYPE] : contentType;

@@ -1,5 +1,5 @@
 import { type Query } from '../../../shared/api/operations';
-import { healthOfOne } from '../alerts/store';
+import { healthOfOne } from '../alerts/health-store';
 import { lastSetAt } from '../audit/store';
 import { type ControlContext } from '../context';
 import { type Database } from '../history/database';

@@ -1,5 +1,5 @@
 import { COLUMNS, fromColumns } from './row-codec';
-import { type Database, type Queries } from './database';
+import { type Database, databaseJson, type Queries } from './database';
 import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
 import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
@@ -65,14 +65,32 @@ export interface DestinationCount {
   count: number;
 }
 
-/** Returns the counts of a span, by destination. */
-export function countsBetween(database: Database, { sinceMs, untilMs }: CountedSpan): Promise<DestinationCount[]> {
+/** Returns the counts of a span, of these destinations; undefined: of all. */
+export function countsBetween(
+  database: Database,
+  { sinceMs, untilMs }: CountedSpan,
+  destinations?: readonly string[],
+): Promise<DestinationCount[]> {
   return database.query<DestinationCount & Record<string, unknown>>(
     `select destination, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint and minute < $2::bigint group by destination, what`,
-    [sinceMs, untilMs],
+     where minute >= $1::bigint and minute < $2::bigint ${destinations ? `and ${IS_ONE_OF('$3')}` : ''}
+     group by destination, what`,
+    [sinceMs, untilMs, ...(destinations ? [databaseJson(destinations)] : [])],
   );
 }
+
+/** Returns the destinations with a failed attempt since a time. */
+export async function failedSince({ query }: Queries, sinceMs: number): Promise<string[]> {
+  const rows = await query<{ destination: string }>(
+    `select destination from waypost.counts where minute >= $1::bigint and what = 'failed'
+     group by destination having sum(count) > 0`,
+    [sinceMs],
+  );
+  return rows.map(({ destination }) => destination);
+}
+
+/** The condition that a destination is in a list. */
+const IS_ONE_OF = (list: string) => `destination in (select jsonb_array_elements_text(${list}::jsonb))`;
 
 /** Times are ms since 1970; `untilMs` is exclusive. */
 export interface CountedSpan {
@@ -99,15 +117,17 @@ export function countsInSteps(
   );
 }
 
-/** Returns the deliveries and the attempts of each destination in steps of time. */
+/** Returns the deliveries and the failed attempts of these destinations in steps of time. */
 export function trendsInSteps(
   database: Database,
   { sinceMs, untilMs, stepMs }: CountedSpan & { stepMs: number },
+  destinations: readonly string[],
 ): Promise<(DestinationCount & SeriesCount)[]> {
   return database.query<DestinationCount & SeriesCount & Record<string, unknown>>(
     `select destination, (minute / $3::bigint) * $3::bigint as at, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint and minute < $2::bigint and what in ('delivered', 'failed') group by 1, 2, 3`,
-    [sinceMs, untilMs, stepMs],
+     where minute >= $1::bigint and minute < $2::bigint and what in ('delivered', 'failed') and ${IS_ONE_OF('$4')}
+     group by 1, 2, 3`,
+    [sinceMs, untilMs, stepMs, databaseJson(destinations)],
   );
 }
 

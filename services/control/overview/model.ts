@@ -55,6 +55,14 @@ export function overviewOf({ id, name, enabled, paused }: Destination, { counts,
   };
 }
 
+/** Returns the open deliveries of these destinations, or of one, by status. */
+export function openOf(destinations: readonly Destination[], open: readonly OpenCount[], only: string | undefined) {
+  const known = new Set(destinations.map(({ id }) => id));
+  const own = open.filter(({ destination }) => (only === undefined ? known.has(destination) : destination === only));
+  const sum = (status: string) => own.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
+  return { waiting: sum('waiting'), retrying: sum('retrying'), held: sum('held') };
+}
+
 /** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(counts: readonly SeriesCount[]) {
   const steps = new Map<number, SeriesCount[]>();

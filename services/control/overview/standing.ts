@@ -1,3 +1,4 @@
+import { MOST_OVERVIEW_ROWS } from '../../../shared/api/overview';
 import { type Destination } from '../../../shared/model/config';
 import { type Health } from '../alerts/health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
@@ -26,6 +27,42 @@ function byDestination<T extends { destination: string }>(rows: readonly T[]): (
     else found.set(row.destination, [row]);
   }
   return (destination) => found.get(destination) ?? [];
+}
+
+/** The destinations that a query names, and destinations with present trouble. */
+interface Chosen {
+  ids: readonly string[] | undefined;
+  destination: string | undefined;
+  open: readonly Pick<OpenCount, 'destination'>[];
+  /** ids with a recent failure */
+  failed: readonly string[];
+  /** ids by the evidence of alerts */
+  troubled: readonly string[];
+  circuits: readonly Pick<CircuitRow, 'destination'>[];
+}
+
+/**
+ * Returns the destinations to show. If there are too many for one response, the most urgent come first:
+ * an open circuit counts most, then trouble that alerts watch, recent failures, and waiting deliveries. Off and paused
+ * destinations come last.
+ */
+export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
+  const { ids, destination } = chosen;
+  if (ids) return all.filter(({ id }) => ids.includes(id));
+  if (all.length <= MOST_OVERVIEW_ROWS) return [...all];
+  const named = ({ destination: id }: { destination: string }) => id;
+  const signs = [chosen.open.map(named), chosen.failed, chosen.troubled, chosen.circuits.map(named)];
+  const urgency = new Map<string, number>();
+  signs.forEach((found, i) => {
+    for (const id of new Set(found)) urgency.set(id, (urgency.get(id) ?? 0) + 2 ** i);
+  });
+  const rank = ({ id, enabled, paused }: Destination) =>
+    id === destination ? Infinity : enabled && !paused ? (urgency.get(id) ?? 0) : -1;
+  return all
+    .map((each) => ({ each, rank: rank(each) }))
+    .sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank))
+    .slice(0, MOST_OVERVIEW_ROWS)
+    .map(({ each }) => each);
 }
 
 /** Returns the row of each destination: its counts, and its health. */

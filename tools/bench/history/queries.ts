@@ -107,11 +107,12 @@ function questions(database: Database, past: Past): Record<string, Ask> {
 }
 
 function countQuestions(database: Database, day: { sinceMs: number; untilMs: number }): Record<string, Ask> {
+  const page = Array.from({ length: 50 }, (_, i) => `dst_${String(i)}`);
   return {
     'overview: what is under way': () => openDeliveries(database),
-    'overview: counts of a day': () => countsBetween(database, day),
+    'overview: counts of a day': () => countsBetween(database, day, page),
     'overview: a day in steps': () => countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
-    'destinations: a day of each in steps': () => trendsInSteps(database, { ...day, stepMs: 3_600_000 }),
+    'destinations: a day of 50 in steps': () => trendsInSteps(database, { ...day, stepMs: 3_600_000 }, page),
     'number of all deliveries': () => countDeliveries(database, {}),
     'number with destination (1 %) and status dead': () =>
       countDeliveries(database, { destination: 'dst_7', status: 'dead' }),

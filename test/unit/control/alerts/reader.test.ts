@@ -1,5 +1,6 @@
 import { AttemptReader } from '../../../../services/control/alerts/reader';
-import { readPositions, troubled } from '../../../../services/control/alerts/store';
+import { troubled } from '../../../../services/control/alerts/health-store';
+import { readPositions } from '../../../../services/control/alerts/store';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';

@@ -1,5 +1,5 @@
 import { evidenceOf } from '../../../../services/control/alerts/evidence';
-import { addToHealth } from '../../../../services/control/alerts/store';
+import { addToHealth } from '../../../../services/control/alerts/health-store';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/audit/store';
 import { parseVersion, recordVersions } from '../../../../services/control/destinations/versions';

@@ -41,7 +41,7 @@ it('the counts of the API equal a recount of random histories', async () => {
       for (const table of ['parts', 'counts']) await database.query(`delete from waypost.${table}`);
       for (const batch of batches) await recordEvents(database, batch, await readParts(database));
 
-      const { data, series } = await get('/overview');
+      const { data, series, open } = await get('/overview');
       for (const [i, id] of made.entries()) {
         const expected = recount(stories.filter(({ destination }) => destination === i));
         expect(data.find(({ destination }: { destination: string }) => destination === id)).toMatchObject(expected);
@@ -51,6 +51,8 @@ it('the counts of the API equal a recount of random histories', async () => {
         if (attempts > 0) expect(health.successRate).toBeCloseTo(1 - failedAttempts / attempts, 9);
       }
       const all = recount(stories);
+      const { waiting, retrying, held } = all;
+      expect(open).toEqual({ waiting, retrying, held });
       for (const what of ['delivered', 'partlyDelivered', 'dead', 'cancelled', 'attempts', 'failedAttempts'] as const) {
         expect([what, series.reduce((sum: number, step: Record<string, number>) => sum + step[what]!, 0)]).toEqual([
           what,
