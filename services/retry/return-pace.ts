@@ -11,7 +11,9 @@ import { tierDelayMs } from '../../shared/kafka/topics';
  * half of the rate at least continues for five seconds before or after. A steady flow is delayed only while it begins:
  * after that its rate is its mean, and the margin brings the delay to an end.
  *
- * A backlog from an outage of this service returns evenly over two spreads.
+ * A backlog from an outage of this service returns evenly over two spreads, beside the steady flow that continues. The records
+ * of the next spread are in the tier already, and tell a steady flow from a crowd. A backlog that is no larger than this
+ * flow in a spread, as after a restart, returns over one.
  */
 
 /**
@@ -108,12 +110,16 @@ export class ReturnPace {
       const ranges = await this.kafka.ranges(topic, atMs - delayMs);
       return new Map(ranges.map(({ partition, low }) => [partition, low]));
     };
-    const [before, due] = await Promise.all([dueBy(nowMs - spreadMs), dueBy(nowMs)]);
+    const [before, due, soon] = await Promise.all([dueBy(nowMs - spreadMs), dueBy(nowMs), dueBy(nowMs + spreadMs)]);
     for (const [partition, pace] of tier.partitions) {
       const dueNow = due.get(partition) ?? 0;
       const backlog = Math.max(0, dueNow - pace.head);
       pace.backlog = backlog <= FREE ? 0 : Math.max(pace.backlog, backlog);
-      const perSpread = Math.max(dueNow - (before.get(partition) ?? 0), pace.backlog / 2);
+      const lately = dueNow - (before.get(partition) ?? 0);
+      const shortly = (soon.get(partition) ?? 0) - dueNow;
+      const steady = Math.min(lately, shortly);
+      const late = Math.max(pace.backlog / 2, Math.min(pace.backlog, steady));
+      const perSpread = Math.max(lately, steady + late);
       pace.perSecond = Math.max(FREE, (MARGIN * perSpread * 1_000) / spreadMs);
     }
   }
