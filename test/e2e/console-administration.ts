@@ -14,7 +14,7 @@ export interface Scene {
   /** delivers to `path` of the stage's sink */
   hook: Destination;
   path: string;
-  /** Checks that the page reports no error and no accessibility violation; with a name, takes its picture. */
+  /** Checks the page for errors and accessibility; with a picture, also in dark mode and on a phone. */
   isGood: (picture?: string) => Promise<void>;
 }
 
