@@ -1,7 +1,7 @@
 import { AUDIT_KINDS } from '../../shared/api/operation';
 import { type Audit } from '../../shared/api/operations';
 import { type Group } from '../command';
-import { choiceField, idField, textField } from '../fields';
+import { choiceField, idField, textField, timeField } from '../fields';
 import { addList, MOST_ROWS } from '../resource';
 
 /** `waypost audit`: the log of changes and actions, with their authors. */
@@ -15,7 +15,7 @@ export function addAudit(program: Group): void {
   addList(program, 'audit', {
     from: 'GET /audit',
     summary: 'List the audit trail, newest first',
-    example: 'audit --kind destination --limit 20',
+    example: 'audit --kind destination --since 24h',
     columns: [
       { title: 'AT', of: ({ at }) => at },
       { title: 'BY', of: ({ by }) => by.name },
@@ -33,6 +33,8 @@ export function addAudit(program: Group): void {
         // A revoked token is no longer in the list, but its actions still are.
         isId: (by) => NO_TOKENS.includes(by) || by.startsWith('tok_'),
       }),
+      since: timeField('--since <time>', 'since then, such as 15m, 24h or 2026-12-01T10:00:00Z'),
+      until: timeField('--until <time>', 'before this time'),
     },
     most: MOST_ROWS,
     empty: 'No matching entries.',

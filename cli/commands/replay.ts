@@ -114,6 +114,7 @@ export function showOrFollow(
 ): Promise<number> {
   if (wait) return follow(session, replay.id);
   show(session, replay);
+  if (isActive(replay)) session.print.note(`It continues. See it with: waypost replay show ${replay.id} --follow`);
   return Promise.resolve(0);
 }
 
@@ -122,7 +123,7 @@ async function follow(session: Session, id: string): Promise<number> {
   const { api, print, world } = session;
   for (let shown = ''; ;) {
     const { data } = await api().call('GET /replays/{id}', { id });
-    const over = data.status !== 'counting' && data.status !== 'running';
+    const over = !isActive(data);
     if (over || world.stop.aborted) {
       show(session, data);
       return data.status === 'done' || !over ? 0 : FAILED;
@@ -134,8 +135,13 @@ async function follow(session: Session, id: string): Promise<number> {
   }
 }
 
-function statusOf({ status, progress }: Replay): string {
-  return status === 'counting' || status === 'running' ? `${status} ${String(Math.floor(progress * 100))} %` : status;
+function isActive({ status }: Replay): boolean {
+  return status === 'counting' || status === 'running';
+}
+
+function statusOf(replay: Replay): string {
+  const { status, progress } = replay;
+  return isActive(replay) ? `${status} ${String(Math.floor(progress * 100))} %` : status;
 }
 
 function show({ print }: Session, replay: Replay): void {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { list, pageParameters, time } from './fields';
+import { list, pageParameters, time, timeParameter } from './fields';
 import { ACT_KINDS, type Action, ACTIONS, AUDIT_KINDS, type AuditKind, type OperationsOf } from './operation';
 import { actor } from './tokens';
 
@@ -36,6 +36,8 @@ export const AUDIT_OPERATIONS = {
       kind: z.enum(AUDIT_KINDS).optional(),
       entry: z.string().optional().meta({ description: "The entry's id" }),
       by: z.string().optional().meta({ description: 'The id of the token. `admin`: the token in the settings' }),
+      since: timeParameter.optional().meta({ description: 'At this time or later' }),
+      until: timeParameter.optional().meta({ description: 'Before this time' }),
     }),
   },
 } as const satisfies OperationsOf<'audit'>;

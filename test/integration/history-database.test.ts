@@ -566,6 +566,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       (await listAudit(database, filter, page)).map(({ entry, version }) => `${entry}.${version}`);
     expect(await found({})).toEqual(['src_1.3', 'src_1.2', 'tok_2.1', 'src_1.1']);
     expect(await found({ kind: 'token' })).toEqual(['tok_2.1']);
+    expect(await found({ since: START + 2, until: START + 3 })).toEqual(['src_1.2']);
     expect(await found({ entry: 'src_1', by: 'tok_1' })).toEqual(['src_1.3', 'src_1.2', 'src_1.1']);
     const after = { at: START + 2, id: auditId(rows[1]!) };
     expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual(['tok_2.1', 'src_1.1']);

@@ -3,14 +3,23 @@ import { type Audit as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { placeOf, roleInWords, codeInWords } from '../lib/labels';
-import { ChoiceFilter, FilterBar, type Filters, Pager, SelectFilter, TextFilter, useFilters } from '../ui/filters';
+import {
+  ChoiceFilter,
+  FilterBar,
+  type Filters,
+  Pager,
+  SelectFilter,
+  TextFilter,
+  TimeFilter,
+  useFilters,
+} from '../ui/filters';
 import { json } from '../ui/code';
 import { AdminsOnly, Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.audit;
 
-const FILTERS = ['kind', 'entry', 'by', 'after'] as const;
+const FILTERS = ['kind', 'entry', 'by', 'since', 'until', 'after'] as const;
 
 /** The audit log. Secrets read *** before and after. */
 export function Audit() {
@@ -28,6 +37,8 @@ export function Audit() {
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={AUDIT_KINDS} />
         <ByFilter filters={filters} />
         <TextFilter key={filters.get('entry')} filters={filters} name="entry" label={words.entryId} />
+        <TimeFilter filters={filters} name="since" label={words.from} />
+        <TimeFilter filters={filters} name="until" label={words.before} />
       </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what={words.theAudit} />

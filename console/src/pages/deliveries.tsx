@@ -1,19 +1,19 @@
-import { Checkbox, Text, TextInput } from '@mantine/core';
+import { Checkbox, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { DELIVERY_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
-import { isoOfLocal, localOfIso, reasonInWords, codeInWords, TYPES } from '../lib/labels';
+import { reasonInWords, codeInWords, TYPES } from '../lib/labels';
 import { useMay } from '../lib/session';
 import {
   ChoiceFilter,
   FilterBar,
   type Filters,
-  type Named,
   NameFilter,
   Pager,
   TextFilter,
+  TimeFilter,
   useFilters,
 } from '../ui/filters';
 import { SavedViews } from '../ui/saved-views';
@@ -103,17 +103,6 @@ function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
       {words.searched(<When at={from} exact />, <When at={to} exact />)}
       {!complete && words.moreMayMatch}
     </Text>
-  );
-}
-
-function TimeFilter({ filters, name, label }: Named) {
-  return (
-    <TextInput
-      label={label}
-      type="datetime-local"
-      value={localOfIso(filters.get(name))}
-      onChange={(event) => filters.set(name, isoOfLocal(event.target.value) ?? '')}
-    />
   );
 }
 

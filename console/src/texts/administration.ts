@@ -6,6 +6,8 @@ export const administration = {
     kind: 'Kind',
     entryId: 'Id of the entry',
     theAudit: 'the audit trail',
+    from: 'From',
+    before: 'Before',
     nothingMatches: 'Nothing matches',
     noEntriesYet: 'No entries yet',
     changes: 'Changes',

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
 import { useNames } from '../lib/api';
-import { pageInWords, stateInWords } from '../lib/labels';
+import { isoOfLocal, localOfIso, pageInWords, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
 const words = text.ui.filters;
@@ -138,6 +138,17 @@ export function ChoiceFilter({ options, ...named }: Named & { options: readonly 
 export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'destinations' }) {
   const names = useNames(kind);
   return <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />;
+}
+
+export function TimeFilter({ filters, name, label }: Named) {
+  return (
+    <TextInput
+      label={label}
+      type="datetime-local"
+      value={localOfIso(filters.get(name))}
+      onChange={(event) => filters.set(name, isoOfLocal(event.target.value) ?? '')}
+    />
+  );
 }
 
 /** Applies the filter when the user stops typing, presses Enter or leaves the field. */

@@ -81,6 +81,9 @@ export interface AuditFilter {
   kind?: string | undefined;
   entry?: string | undefined;
   by?: string | undefined;
+  /** ms since 1970; `until` is exclusive */
+  since?: number | undefined;
+  until?: number | undefined;
 }
 
 /** Lists the newest first. */
@@ -92,8 +95,8 @@ export async function listAudit(
   const rows = await database.query<Stored>(
     `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes from waypost.audit
      where ${FITS}
-       and ($4::bigint is null or (at, entry, version) < ($4::bigint, $5::text, $6::int))
-     order by at desc, entry desc, version desc limit $7::int`,
+       and ($6::bigint is null or (at, entry, version) < ($6::bigint, $7::text, $8::int))
+     order by at desc, entry desc, version desc limit $9::int`,
     [...fitting(filter), ...positionOf(page.after), page.limit],
   );
   return rows.map(({ by_id: id, by_name, by_role: role, changes, ...row }) => ({
@@ -109,11 +112,11 @@ export function countAudit(database: Database, filter: AuditFilter): Promise<Tot
 }
 
 /** The condition of a filter, with the parameters that `fitting` returns. */
-const FITS =
-  '($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)';
+const FITS = `($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)
+  and ($4::bigint is null or at >= $4) and ($5::bigint is null or at < $5)`;
 
-function fitting({ kind, entry, by }: AuditFilter) {
-  return [kind ?? null, entry ?? null, by ?? null];
+function fitting({ kind, entry, by, since, until }: AuditFilter) {
+  return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null];
 }
 
 /** Returns when a field of an entry was last set; null: unknown. */

@@ -3,10 +3,12 @@ import { isActive, type Job, type JobResults, readsMessages, shownStatus } from 
 
 /** Shows a job to users, and decides whether its results are final. Pure. */
 
+type Progressing = Pick<Job, 'status' | 'places' | 'action' | 'recall'>;
+
 /** Returns the completed part of the current pass, 0 to 1. */
-export function progressOf({ status, places, recall }: Pick<Job, 'status' | 'places' | 'recall'>): number {
+export function progressOf({ status, places, action, recall }: Progressing): number {
   if (status === 'done') return 1;
-  if (recall) return recall.of === 0 ? 0 : Math.round((recall.searched.length / recall.of) * 1_000) / 1_000;
+  if (action) return recall && recall.of > 0 ? Math.round((recall.searched.length / recall.of) * 1_000) / 1_000 : 0;
   const all = places.reduce((sum, { low, end }) => sum + end - low, 0);
   const behind = places.reduce((sum, { low, next, end }) => sum + Math.min(next, end) - low, 0);
   return all === 0 ? 1 : Math.round((behind / all) * 1_000) / 1_000;

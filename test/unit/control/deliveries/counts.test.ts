@@ -1,4 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
+import { recordAudit } from '../../../../services/control/audit/store';
 import { readParts, recordEvents } from '../../../../services/control/history/record-events';
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -70,6 +71,27 @@ it.each(['endedSince', 'endedUntil'])('%s needs status=dead, which its index nee
     expect(code).toBe(422);
     expect(body.errors).toEqual([{ parameter, detail: expect.stringContaining('needs status=dead') as string }]);
   }
+});
+
+it('the audit trail is found by time', async () => {
+  await recordAudit(database, [
+    {
+      ...{
+        kind: 'source',
+        entry: 'src_1',
+        version: 1,
+        at: Date.parse(at(10)),
+        action: 'created',
+        name: 'Site',
+        changes: [],
+      },
+      by: { id: 'admin', name: 'Admin', role: 'admin' },
+    },
+  ]);
+  const found = async (query: string) => (await get(`/audit?total=true&${query}`)).total.count;
+  expect([await found(`since=${at(10)}&until=${at(11)}`), await found(`since=${at(11)}`)]).toEqual([1, 0]);
+  expect(await found(`until=${at(10)}`)).toBe(0);
+  await database.query('delete from waypost.audit');
 });
 
 it('entries, the audit trail and notices are counted too', async () => {

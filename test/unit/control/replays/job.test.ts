@@ -45,6 +45,7 @@ it.each<[string, Partial<Job>, number]>([
   ['the share of the records that are read', { places: at(10, 5, 0) }, 0.25],
   ['1 after the last record', { places: at(10, 5, 30) }, 1],
   ['1 for an empty scope', { places: [] }, 1],
+  ['0 before the search for what waits', { places: [], action: 'retry' }, 0],
   ['1 for a replay that is done', { status: 'done' }, 1],
 ])('the progress of a replay is %s', (_, over, progress) => {
   expect(progressOf(job(over))).toBe(progress);
