@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually';
 import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
-/** Responses of URLs and their effect on a delivery: retried, delivered or dead. */
+/** Responses of URLs and their effect on a delivery: retried, delivered or dead. Most tests wait, so they wait together. */
 
 const SECRET = 'a secret of the tests';
 let stage: StorySystem;
@@ -18,34 +18,37 @@ afterAll(() => stage.close());
 
 const firstOf = <T>(list: readonly T[]): T => list[0]!;
 
-test('after two 503 the third attempt delivers the same body and webhook-id with a fresh signature', async () => {
-  const { sink, topics } = stage;
-  sink.on('/flaky', [{ status: 503 }, { status: 503 }, {}]);
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/flaky') }], sharedSecret: SECRET });
-  const { messageId } = await send();
+test.concurrent(
+  'after two 503 the third attempt delivers the same body and webhook-id with a fresh signature',
+  async () => {
+    const { sink, topics } = stage;
+    sink.on('/flaky', [{ status: 503 }, { status: 503 }, {}]);
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/flaky') }], sharedSecret: SECRET });
+    const { messageId } = await send();
 
-  const requests = await sink.waitFor(3, { path: '/flaky' });
-  expect(common(requests, 'webhook-id')).toMatch(/^dlv_/);
-  for (const request of requests) {
-    expect(request.body.equals(requests[0]!.body)).toBe(true);
-    expect(isSignedBy(SECRET, request)).toBe(true);
-    expect(isSignedBy('another secret', request)).toBe(false);
-  }
-  await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
-  const attempts = topics.attemptsOf(messageId);
-  expect(attempts.map(({ n, outcome, urls }) => [n, outcome, firstOf(urls).status])).toEqual([
-    [1, 'retry', 503],
-    [2, 'retry', 503],
-    [3, 'delivered', 200],
-  ]);
-  expect(attempts.map(({ delivery }) => delivery)).toEqual(requests.map(({ headers }) => headers['webhook-id']));
-  expect(attempts[0]).toMatchObject({ reason: 'backoff', nextAttemptAt: expect.any(String) });
-  // A wait lasts at least as long as its tier.
-  expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(300);
-  expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(600);
-});
+    const requests = await sink.waitFor(3, { path: '/flaky' });
+    expect(common(requests, 'webhook-id')).toMatch(/^dlv_/);
+    for (const request of requests) {
+      expect(request.body.equals(requests[0]!.body)).toBe(true);
+      expect(isSignedBy(SECRET, request)).toBe(true);
+      expect(isSignedBy('another secret', request)).toBe(false);
+    }
+    await topics.event(messageId, 'attempt', ({ outcome }) => outcome === 'delivered');
+    const attempts = topics.attemptsOf(messageId);
+    expect(attempts.map(({ n, outcome, urls }) => [n, outcome, firstOf(urls).status])).toEqual([
+      [1, 'retry', 503],
+      [2, 'retry', 503],
+      [3, 'delivered', 200],
+    ]);
+    expect(attempts.map(({ delivery }) => delivery)).toEqual(requests.map(({ headers }) => headers['webhook-id']));
+    expect(attempts[0]).toMatchObject({ reason: 'backoff', nextAttemptAt: expect.any(String) });
+    // A wait lasts at least as long as its tier.
+    expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(300);
+    expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(600);
+  },
+);
 
-test('a destination with a plan is retried by its delays, statuses and timeout, never early', async () => {
+test.concurrent('a destination with a plan is retried by its delays, statuses and timeout, never early', async () => {
   const { sink, topics } = stage;
   // 1.5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2 s are 2.1 s.
   sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 1_500 }]);
@@ -68,7 +71,7 @@ test('a destination with a plan is retried by its delays, statuses and timeout, 
   expect(requests[2]!.at - requests[1]!.at).toBeGreaterThanOrEqual(2_000);
 });
 
-test.each([
+test.concurrent.each([
   ['http', 'hangs'],
   ['http', 'refuses'],
   ['http', 'closes'],
@@ -117,29 +120,32 @@ test.each([
   },
 );
 
-test('a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature', async () => {
-  const { sink } = stage;
-  const signed = async (path: string, sharedSecret?: string) => {
-    const { send } = await stage.connect({
-      webhooks: [{ url: sink.url(path) }],
-      ...(sharedSecret === undefined ? {} : { sharedSecret }),
-    });
-    await send();
-    return firstOf(await sink.waitFor(1, { path }));
-  };
-  const standard = `whsec_${randomBytes(24).toString('base64')}`;
-  expect(isSignedBy(standard, await signed('/secret/standard', standard))).toBe(true);
-  // The library treats the letters of a raw secret as bytes; the other two checks cover UTF-8.
-  const umlauts = await signed('/secret/umlauts', 'schlüssel 🔑');
-  expect(umlauts.headers['x-signature']).toBe(hexSha1('schlüssel 🔑', umlauts.body));
-  expect(umlauts.headers['webhook-signature']).toBe(standardSignature('schlüssel 🔑', umlauts));
-  const none = await signed('/secret/none');
-  expect(none.headers).toMatchObject({ 'webhook-id': expect.any(String), 'webhook-timestamp': expect.any(String) });
-  expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['x-signature']));
-  expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['webhook-signature']));
-});
+test.concurrent(
+  'a secret with whsec_ signs as base64, any other as UTF-8 bytes, and without a secret there is no signature',
+  async () => {
+    const { sink } = stage;
+    const signed = async (path: string, sharedSecret?: string) => {
+      const { send } = await stage.connect({
+        webhooks: [{ url: sink.url(path) }],
+        ...(sharedSecret === undefined ? {} : { sharedSecret }),
+      });
+      await send();
+      return firstOf(await sink.waitFor(1, { path }));
+    };
+    const standard = `whsec_${randomBytes(24).toString('base64')}`;
+    expect(isSignedBy(standard, await signed('/secret/standard', standard))).toBe(true);
+    // The library treats the letters of a raw secret as bytes; the other two checks cover UTF-8.
+    const umlauts = await signed('/secret/umlauts', 'schlüssel 🔑');
+    expect(umlauts.headers['x-signature']).toBe(hexSha1('schlüssel 🔑', umlauts.body));
+    expect(umlauts.headers['webhook-signature']).toBe(standardSignature('schlüssel 🔑', umlauts));
+    const none = await signed('/secret/none');
+    expect(none.headers).toMatchObject({ 'webhook-id': expect.any(String), 'webhook-timestamp': expect.any(String) });
+    expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['x-signature']));
+    expect(Object.keys(none.headers)).not.toEqual(expect.arrayContaining(['webhook-signature']));
+  },
+);
 
-test('the attempts of a delivery have one trace id and different span ids in traceparent', async () => {
+test.concurrent('the attempts of a delivery have one trace id and different span ids in traceparent', async () => {
   // Given an endpoint that is down once; then both tries name the same trace.
   const { sink } = stage;
   sink.on('/traced', [{ status: 500 }, {}]);
@@ -150,26 +156,29 @@ test('the attempts of a delivery have one trace id and different span ids in tra
   expect(parents[0]![2]).not.toBe(parents[1]![2]);
 });
 
-test('an endpoint that does not answer in time gets a retry, and the attempt names the phase of the timeout', async () => {
-  const { sink, topics } = stage;
-  sink.on('/silent', [{ misbehave: 'hang' }, {}]);
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/silent') }] });
-  const { messageId } = await send();
-  await sink.waitFor(2, { path: '/silent' });
-  await topics.event(messageId, 'attempt', ({ n }) => n === 2);
-  const [first, second] = topics.attemptsOf(messageId);
-  expect(first).toMatchObject({ n: 1, outcome: 'retry' });
-  expect(first!.urls).toEqual([
-    expect.objectContaining({
-      outcome: 'retry',
-      error: expect.objectContaining({ code: 'timeout', phase: 'headers' }),
-    }),
-  ]);
-  expect(first!.urls[0]!.status).toBeUndefined();
-  expect(second).toMatchObject({ n: 2, outcome: 'delivered' });
-});
+test.concurrent(
+  'an endpoint that does not answer in time gets a retry, and the attempt names the phase of the timeout',
+  async () => {
+    const { sink, topics } = stage;
+    sink.on('/silent', [{ misbehave: 'hang' }, {}]);
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/silent') }] });
+    const { messageId } = await send();
+    await sink.waitFor(2, { path: '/silent' });
+    await topics.event(messageId, 'attempt', ({ n }) => n === 2);
+    const [first, second] = topics.attemptsOf(messageId);
+    expect(first).toMatchObject({ n: 1, outcome: 'retry' });
+    expect(first!.urls).toEqual([
+      expect.objectContaining({
+        outcome: 'retry',
+        error: expect.objectContaining({ code: 'timeout', phase: 'headers' }),
+      }),
+    ]);
+    expect(first!.urls[0]!.status).toBeUndefined();
+    expect(second).toMatchObject({ n: 2, outcome: 'delivered' });
+  },
+);
 
-test('a 200 whose body never ends is a timeout in phase body', async () => {
+test.concurrent('a 200 whose body never ends is a timeout in phase body', async () => {
   const { sink, topics } = stage;
   sink.on('/drip', [{ misbehave: 'drip' }, {}]);
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/drip') }] });
@@ -179,7 +188,7 @@ test('a 200 whose body never ends is a timeout in phase body', async () => {
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test('with two URLs the first 2xx settles a delivery immediately, though the other URL hangs', async () => {
+test.concurrent('with two URLs the first 2xx settles a delivery immediately, though the other URL hangs', async () => {
   // Each message is settled before the timeout of the hanging URL. The timeout is added late, and that URL sees each
   // message once.
   const { sink, topics } = stage;
@@ -207,7 +216,7 @@ test('with two URLs the first 2xx settles a delivery immediately, though the oth
   expect(sink.deliveries('/pair/well')).toMatchObject({ distinct: 2, repeats: 0 });
 });
 
-test('with two URLs a 404 is final for its URL, and only the URL with a 503 gets retries', async () => {
+test.concurrent('with two URLs a 404 is final for its URL, and only the URL with a 503 gets retries', async () => {
   const { sink, topics } = stage;
   sink.on('/mixed/gone', { status: 404 }).on('/mixed/down', [{ status: 503 }, { status: 503 }, {}]);
   const webhooks = [{ url: sink.url('/mixed/gone') }, { url: sink.url('/mixed/down') }];
@@ -221,23 +230,26 @@ test('with two URLs a 404 is final for its URL, and only the URL with a 503 gets
   expect(attempts[0]).toMatchObject({ outcome: 'retry' });
 });
 
-test('a delivery that every URL rejects becomes a dead letter after one attempt, with the exact body', async () => {
-  const { sink, topics } = stage;
-  sink.on('/no/1', { status: 404 }).on('/no/2', { status: 410 });
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }] });
-  const { messageId } = await send();
-  const { delivery, body } = await topics.dead(messageId);
-  expect(delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
-  expect(delivery.closed).toHaveLength(2);
-  expect(body.equals(sink.received('/no/1')[0]!.body)).toBe(true);
-  expect(sink.received('/no/1')).toHaveLength(1);
-  expect(sink.received('/no/2')).toHaveLength(1);
-  const dead = await topics.event(messageId, 'dead');
-  expect(dead).toMatchObject({ reason: 'rejected', n: 1, delivery: delivery.id });
-  expect(topics.attemptsOf(messageId)).toEqual([expect.objectContaining({ n: 1, outcome: 'rejected' })]);
-});
+test.concurrent(
+  'a delivery that every URL rejects becomes a dead letter after one attempt, with the exact body',
+  async () => {
+    const { sink, topics } = stage;
+    sink.on('/no/1', { status: 404 }).on('/no/2', { status: 410 });
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/no/1') }, { url: sink.url('/no/2') }] });
+    const { messageId } = await send();
+    const { delivery, body } = await topics.dead(messageId);
+    expect(delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
+    expect(delivery.closed).toHaveLength(2);
+    expect(body.equals(sink.received('/no/1')[0]!.body)).toBe(true);
+    expect(sink.received('/no/1')).toHaveLength(1);
+    expect(sink.received('/no/2')).toHaveLength(1);
+    const dead = await topics.event(messageId, 'dead');
+    expect(dead).toMatchObject({ reason: 'rejected', n: 1, delivery: delivery.id });
+    expect(topics.attemptsOf(messageId)).toEqual([expect.objectContaining({ n: 1, outcome: 'rejected' })]);
+  },
+);
 
-test('a redirect is not followed and counts as rejected', async () => {
+test.concurrent('a redirect is not followed and counts as rejected', async () => {
   const { sink, topics } = stage;
   sink.on('/moved', { status: 302, headers: { location: sink.url('/moved-to') } });
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/moved') }] });
@@ -248,7 +260,7 @@ test('a redirect is not followed and counts as rejected', async () => {
   expect(sink.received('/moved-to')).toEqual([]);
 });
 
-test('a response that echoes secrets of its request is stored with *** in their place', async () => {
+test.concurrent('a response that echoes secrets of its request is stored with *** in their place', async () => {
   // The receiver answers with the path, the query and a static header of the request.
   const { sink, topics } = stage;
   const path = '/echo?token=t0ken-of-the-url';
@@ -267,7 +279,7 @@ test('a response that echoes secrets of its request is stored with *** in their 
   expect(response.headers.location).toBe(`${new URL(location).origin}/***`);
 });
 
-test.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', async (status) => {
+test.concurrent.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', async (status) => {
   const { sink, topics } = stage;
   const path = `/again/${status}`;
   sink.on(path, [{ status }, {}]);
@@ -276,7 +288,7 @@ test.each([408, 423, 425, 429, 500, 502, 504])('a %d gets a retry', async (statu
   await topics.event(messageId, 'attempt', ({ n, outcome }) => n === 2 && outcome === 'delivered');
 });
 
-test('a Retry-After beyond the longest tier is respected, and its hops spend no attempt', async () => {
+test.concurrent('a Retry-After beyond the longest tier is respected, and its hops spend no attempt', async () => {
   // The 503 asks for 2 s, and the longest tier has 600 ms.
   const { sink, topics } = stage;
   sink.on('/later', [{ status: 503, headers: { 'retry-after': '2' } }, {}]);
@@ -293,6 +305,7 @@ test('a Retry-After beyond the longest tier is respected, and its hops spend no 
   ]);
 });
 
+// After all others, whose connections it would count.
 test('a response body is stored up to 16 KiB and marked as truncated beyond', async () => {
   const { sink, topics } = stage;
   const limit = 16 * 1024;
