@@ -1,15 +1,15 @@
 import { type Outcome, runChaos } from '../../tools/chaos/run';
 
-/** Half a minute of random faults under load, with a fixed seed; `npm run chaos` runs longer and with other seeds. */
+/** Twenty seconds of random faults under load, with a fixed seed; `npm run chaos` runs longer and with other seeds. */
 
-const SEED = 20_240;
+const SEED = 20_313;
 
 test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
   // Faults are kills, stops and freezes of services and broker, and endpoints that misbehave.
   const lines: string[] = [];
   const options = {
     seed: SEED,
-    forMs: 30_000,
+    forMs: 20_000,
     brokers: 1,
     together: false,
     perSecond: 150,

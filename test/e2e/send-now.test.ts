@@ -4,7 +4,7 @@ import { runSendNow } from '../../tools/chaos/send-now';
 
 test('deliveries sent now arrive once, although retry is killed meanwhile and their tier returns them later', async () => {
   const lines: string[] = [];
-  const options = { waiting: 300, others: 5_000, tierMs: 40_000, embedded: false };
+  const options = { waiting: 300, others: 5_000, tierMs: 20_000, embedded: false };
   const outcome = await runSendNow(options, (line) => lines.push(line));
   process.stdout.write(`${lines.join('\n')}\n`);
   expect(outcome).toMatchObject({ posts: 300, distinct: 300, job: { status: 'done', sent: 300, delivered: 300 } });

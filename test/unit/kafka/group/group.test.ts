@@ -6,7 +6,7 @@ import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
 
 /** `GROUP_SEED=n` runs only that schedule; `GROUP_SCHEDULES=n` runs this many of each kind. */
-const SCHEDULES = Number(process.env.GROUP_SCHEDULES ?? 5_000);
+const SCHEDULES = Number(process.env.GROUP_SCHEDULES ?? 2_000);
 const ONE = process.env.GROUP_SEED;
 
 async function failing(options: Options, schedules = SCHEDULES): Promise<string[]> {
@@ -35,7 +35,7 @@ test('while members of two versions join and leave, every partition that the lea
 }, 900_000);
 
 test('after a broker stood still for longer than all sessions, no member repeats what another has done', async () => {
-  expect(await failing({ mixed: false, pauses: true }, SCHEDULES / 10)).toEqual([]);
+  expect(await failing({ mixed: false, pauses: true }, SCHEDULES / 5)).toEqual([]);
 }, 900_000);
 
 /** Restores an old fault: a member releases a revoked partition, and asks for a round, only if it had read it or found a commit. */
