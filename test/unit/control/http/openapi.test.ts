@@ -33,7 +33,10 @@ beforeAll(async () => {
   await recordEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
 });
 afterAll(() => database.close());
-afterEach(() => queryServer.stop());
+afterEach(async () => {
+  await control.replays.stop();
+  await queryServer.stop();
+});
 beforeEach(async () => {
   control = await controlUnderTest({ timeoutMs: -9_990, database, isNew: true });
   queryServer = await startQueryServer(control.memory);

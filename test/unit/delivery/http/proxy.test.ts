@@ -23,6 +23,7 @@ let server: Server;
 let secure: Server;
 let clock: StallClock;
 let sender: Sender;
+let senders: Sender[] = [];
 let proxies: Proxies;
 let proxy: TestProxy | undefined;
 let closing: TestProxy[] = [];
@@ -39,7 +40,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await sender.close();
+  await Promise.all(senders.map((each) => each.close()));
+  senders = [];
   clock.stop();
   await Promise.all(closing.map((each) => each.close()));
   closing = [];
@@ -58,6 +60,7 @@ function open(more: Partial<ConstructorParameters<typeof Sender>[0]>): void {
     },
     ...{ clock, mostConnections: 100, ...more },
   });
+  senders.push(sender);
 }
 
 async function start(kind: 'http' | 'socks5', mood: TestProxy['mood'] = 'works', login = ''): Promise<Proxy> {
