@@ -26,7 +26,7 @@ const story = (name: string, tell: () => Promise<void>, timeoutMs: number) => te
 
 beforeAll(async () => {
   [stage, browser] = await Promise.all([
-    openStorySystem({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' } }),
+    openStorySystem({ env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' }, together: true }),
     openChromium(),
   ]);
   shop = await stage.system.createSource('Web shop');

@@ -23,7 +23,7 @@ beforeAll(async () => {
     WAYPOST_EGRESS_PROXY: `http://${PROXY_HOST}:${String(proxy.port)}`,
     WAYPOST_PROXY_RESOLVES: 'true',
   };
-  stage = await openStorySystem({ env });
+  stage = await openStorySystem({ env, together: true });
 });
 afterAll(async () => {
   await stage.close();

@@ -8,7 +8,7 @@ import { aTrack } from '../support/factories';
 
 /**
  * The network between delivery and a receiver: forbidden networks, certificates, names and ports, and the retry window.
- * The receiver is at 127.0.0.2, the only allowed address.
+ * The receiver is at 127.0.0.2, the only allowed address. Most tests wait, so they wait together.
  */
 
 const WINDOW_MS = 6_000;
@@ -23,7 +23,7 @@ beforeAll(async () => {
     WAYPOST_RETRY_WINDOW: `${WINDOW_MS / 1_000}s`,
     WAYPOST_TIMEOUT: '2s',
   };
-  stage = await openStorySystem({ env, host: HOST });
+  stage = await openStorySystem({ env, host: HOST, together: true });
 });
 afterAll(async () => {
   await stage.close();
@@ -36,50 +36,56 @@ async function sinkWith(options: Parameters<typeof startSink>[0]): Promise<Sink>
   return sink;
 }
 
-test('a delivery is retried until no tier fits into its window, and is then dead with the reason window_closed', async () => {
-  const { sink, topics } = stage;
-  sink.on('/down', { status: 500 });
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/down') }] });
-  const { messageId } = await send();
-  const { delivery, body } = await topics.dead(messageId);
-  await topics.event(messageId, 'dead');
-  expect(delivery.reason).toBe('window_closed');
-  expect(delivery.expiresAt - delivery.acceptedAt).toBe(WINDOW_MS);
-  const attempts = topics.attemptsOf(messageId);
-  expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
-  expect(delivery.attempt).toBe(attempts.length);
-  expect(sink.received('/down')).toHaveLength(attempts.length);
-  // Waits of 300 ms, then 600 ms each: eleven attempts without lost time, and fewer on a slow machine.
-  expect(attempts.length).toBeGreaterThanOrEqual(3);
-  expect(attempts.length).toBeLessThanOrEqual(12);
-  expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
-  expect(attempts.at(-1)).toMatchObject({ reason: 'window_closed', outcome: 'retry' });
-  expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);
-});
+test.concurrent(
+  'a delivery is retried until no tier fits into its window, and is then dead with the reason window_closed',
+  async () => {
+    const { sink, topics } = stage;
+    sink.on('/down', { status: 500 });
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/down') }] });
+    const { messageId } = await send();
+    const { delivery, body } = await topics.dead(messageId);
+    await topics.event(messageId, 'dead');
+    expect(delivery.reason).toBe('window_closed');
+    expect(delivery.expiresAt - delivery.acceptedAt).toBe(WINDOW_MS);
+    const attempts = topics.attemptsOf(messageId);
+    expect(attempts.map(({ n }) => n)).toEqual(attempts.map((_, i) => i + 1));
+    expect(delivery.attempt).toBe(attempts.length);
+    expect(sink.received('/down')).toHaveLength(attempts.length);
+    // Waits of 300 ms, then 600 ms each: eleven attempts without lost time, and fewer on a slow machine.
+    expect(attempts.length).toBeGreaterThanOrEqual(3);
+    expect(attempts.length).toBeLessThanOrEqual(12);
+    expect(Date.parse(attempts.at(-1)!.at)).toBeLessThanOrEqual(delivery.expiresAt);
+    expect(attempts.at(-1)).toMatchObject({ reason: 'window_closed', outcome: 'retry' });
+    expect(body.equals(sink.received('/down')[0]!.body)).toBe(true);
+  },
+);
 
-test('every delivery above the rate of its destination is delivered or becomes a dead letter with the reason rate_limited', async () => {
-  // Forty concurrent calls, at a rate of one a second.
-  const { sink, topics } = stage;
-  const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
-  const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
-  const ends = await Promise.all(
-    calls.map(({ messageId }) =>
-      eventually(() => {
-        const end = topics
-          .eventsOf(messageId)
-          .find((event) => event.kind === 'dead' || (event.kind === 'attempt' && event.outcome === 'delivered'));
-        if (!end) throw new Error(`no end of ${messageId}: ${JSON.stringify(topics.eventsOf(messageId))}`);
-        return end;
-      }),
-    ),
-  );
-  const dead = ends.flatMap((end) => (end.kind === 'dead' ? [end.reason] : []));
-  expect(new Set(dead)).toEqual(new Set(['rate_limited']));
-  expect(sink.received('/slow-lane')).toHaveLength(calls.length - dead.length);
-});
+test.concurrent(
+  'every delivery above the rate of its destination is delivered or becomes a dead letter with the reason rate_limited',
+  async () => {
+    // Forty concurrent calls, at a rate of one a second.
+    const { sink, topics } = stage;
+    const { send } = await stage.connect({ webhooks: [{ url: sink.url('/slow-lane') }], maxPerSecond: 1 });
+    const calls = await Promise.all(Array.from({ length: 40 }, () => send()));
+    const ends = await Promise.all(
+      calls.map(({ messageId }) =>
+        eventually(() => {
+          const end = topics
+            .eventsOf(messageId)
+            .find((event) => event.kind === 'dead' || (event.kind === 'attempt' && event.outcome === 'delivered'));
+          if (!end) throw new Error(`no end of ${messageId}: ${JSON.stringify(topics.eventsOf(messageId))}`);
+          return end;
+        }),
+      ),
+    );
+    const dead = ends.flatMap((end) => (end.kind === 'dead' ? [end.reason] : []));
+    expect(new Set(dead)).toEqual(new Set(['rate_limited']));
+    expect(sink.received('/slow-lane')).toHaveLength(calls.length - dead.length);
+  },
+);
 
 describe('addresses that webhooks may not reach', () => {
-  test.each([
+  test.concurrent.each([
     ['link-local, where clouds keep credentials', () => 'http://169.254.169.254/latest/meta-data/'],
     ['loopback, written as one number', (port: number) => `http://2130706433:${port}/`],
     ['loopback, written in octal', (port: number) => `http://0177.0.0.1:${port}/`],
@@ -110,7 +116,7 @@ describe('addresses that webhooks may not reach', () => {
   });
 });
 
-test('a forbidden URL does not affect the other URL of its destination', async () => {
+test.concurrent('a forbidden URL does not affect the other URL of its destination', async () => {
   // The forbidden URL comes first. From the second attempt on, the delivery goes to the other URL alone.
   const { sink, topics } = stage;
   sink.on('/beside', [{ status: 503 }, {}]);
@@ -138,7 +144,7 @@ describe('certificates', () => {
       }),
     'of another host': () => makeCertificate({ hosts: ['shop.example'] }),
   };
-  test.each(Object.entries(trouble))(
+  test.concurrent.each(Object.entries(trouble))(
     'a receiver whose certificate is %s gets no request, and the delivery is retried',
     async (_, certificate) => {
       const sink = await sinkWith({ tls: certificate() });
@@ -158,7 +164,7 @@ describe('certificates', () => {
   );
 });
 
-test('a delivery whose connection is refused is retried and arrives once the receiver listens', async () => {
+test.concurrent('a delivery whose connection is refused is retried and arrives once the receiver listens', async () => {
   const port = await freePort();
   const { send } = await stage.connect({ webhooks: [{ url: `http://${HOST}:${port}/late` }] });
   const { messageId } = await send();
@@ -168,7 +174,7 @@ test('a delivery whose connection is refused is retried and arrives once the rec
   await sink.waitFor(1, { path: '/late' });
 });
 
-test('a delivery whose connection is reset is retried', async () => {
+test.concurrent('a delivery whose connection is reset is retried', async () => {
   // A receiver of this test alone: delivery sends again at once on a new connection when a kept one turns out to be closed.
   const sink = await sinkWith({});
   sink.on('/reset', [{ misbehave: 'reset' }, {}]);
@@ -179,7 +185,7 @@ test('a delivery whose connection is reset is retried', async () => {
   expect(first).toMatchObject({ outcome: 'retry', urls: [{ error: { code: 'connection' } }] });
 });
 
-test('a delivery to a name without an address fails with the error dns and is retried', async () => {
+test.concurrent('a delivery to a name without an address fails with the error dns and is retried', async () => {
   const { send } = await stage.connect({ webhooks: [{ url: 'http://no-such-host.invalid/' }] });
   const { messageId } = await send();
   const first = await stage.topics.event(messageId, 'attempt');
@@ -187,7 +193,7 @@ test('a delivery to a name without an address fails with the error dns and is re
   await stage.topics.event(messageId, 'attempt', ({ n }) => n === 2);
 });
 
-test('static headers arrive unchanged, and none can replace a header that Waypost sets', async () => {
+test.concurrent('static headers arrive unchanged, and none can replace a header that Waypost sets', async () => {
   const { sink, system } = stage;
   const webhooks = [
     { url: sink.url('/headers?token=t'), headers: { Authorization: 'Bearer of-the-customer', 'X-Team': 'a b' } },
@@ -224,6 +230,7 @@ test('static headers arrive unchanged, and none can replace a header that Waypos
   expect(named.sort()).toEqual(ours.map((name) => `#/webhooks/0/headers/${name}`).sort());
 });
 
+// After all others: it looks at all sources and destinations.
 test.each([
   ['arrives at an address in an allowed network', HOST, 'The call arrived once'],
   ['is refused for the address of the check in any other network', '127.0.0.3', 'no allowed network contains it'],

@@ -8,7 +8,7 @@ import { type Connection, openStorySystem, type StorySystem } from '../support/s
 
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem();
+  stage = await openStorySystem({ together: true });
 });
 afterAll(() => stage.close());
 
