@@ -12,6 +12,8 @@ import { sinceField, statusField, untilField } from './deliveries';
 /** `waypost replay`: sends deliveries again. */
 
 const POLL_MS = 500;
+/** The results follow the end of a job. A delivery that is retried may take hours more. */
+const RESULT_LOOKS = 10;
 
 export interface FollowOption {
   follow?: boolean;
@@ -121,9 +123,10 @@ export function showOrFollow(
 /** Ctrl-C stops following the replay. The replay itself continues. */
 async function follow(session: Session, id: string): Promise<number> {
   const { api, print, world } = session;
+  let looks = RESULT_LOOKS;
   for (let shown = ''; ;) {
     const { data } = await api().call('GET /replays/{id}', { id });
-    const over = !isActive(data);
+    const over = !isActive(data) && (openOf(data) === 0 || looks-- === 0);
     if (over || world.stop.aborted) {
       show(session, data);
       return data.status === 'done' || !over ? 0 : FAILED;
@@ -133,6 +136,11 @@ async function follow(session: Session, id: string): Promise<number> {
     shown = line;
     await sleep(POLL_MS, { signal: world.stop });
   }
+}
+
+/** Returns the number of sent deliveries without a result. */
+function openOf({ action, sent, delivered, failedAgain }: Replay): number {
+  return action === 'cancel' || delivered === null || failedAgain === null ? 0 : sent - delivered - failedAgain;
 }
 
 function isActive({ status }: Replay): boolean {
@@ -153,6 +161,7 @@ function show({ print }: Session, replay: Replay): void {
     [replay.action === 'cancel' ? 'cancelled' : 'sent', replay.preview ? 'none: it only counts' : replay.sent],
     ['delivered', replay.delivered ?? undefined],
     ['failed again', replay.failedAgain ?? undefined],
+    ['not ended', openOf(replay) || undefined],
     ['error', replay.error ?? undefined],
   ]);
 }

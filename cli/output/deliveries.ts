@@ -1,4 +1,5 @@
 import { type Deliveries, type Delivery } from '../../shared/api/operations';
+import { urlWord } from '../../shared/model/reasons';
 import { paintOf } from './paint';
 import { type Column, printable } from './table';
 
@@ -51,6 +52,10 @@ export function tryOf({ n, replay, withheld }: Pick<Attempt, 'n' | 'replay' | 'w
   return replay === 0 ? String(n) : `${String(n)} of replay ${String(replay)}`;
 }
 
+function outcomeOf({ attempt, url }: Try): string {
+  return url.outcome === 'not called' ? url.outcome : urlWord(url.outcome, attempt.outcome);
+}
+
 /** Returns the URL that was called: as far as the token may see it, and as far as it is known. */
 export function calledUrl({ request, origin }: Try['url']): string {
   return request?.url ?? origin;
@@ -74,7 +79,7 @@ export const ATTEMPT_COLUMNS: Column<Try>[] = [
   { title: 'TRY', of: ({ attempt }) => tryOf(attempt), right: true },
   { title: 'AT', of: ({ attempt }) => attempt.at },
   { title: 'URL', of: ({ url }) => calledUrl(url) },
-  { title: 'OUTCOME', of: ({ url }) => url.outcome, paint: ({ url }) => paintOf(url.outcome) },
+  { title: 'OUTCOME', of: outcomeOf, paint: (row) => paintOf(outcomeOf(row)) },
   { title: 'STATUS', of: ({ url }) => url.status, right: true },
   { title: 'MS', of: ({ url }) => url.durationMs && Math.round(url.durationMs), right: true },
   { title: 'ERROR', of: ({ url }) => url.error?.message },

@@ -14,16 +14,25 @@ export const name = z
   .refine((text) => text.trim() !== '', 'must not be empty')
   .meta({ description: 'Display name', minLength: 1 });
 
+const EXAMPLES = [
+  [0, '0s'],
+  [10_000, '10s'],
+  [30 * 60_000, '30m'],
+  [DAY_MS, '24h'],
+  [7 * DAY_MS, '7d'],
+] as const;
+
 /** @returns ms */
 export function durationField<S extends z.ZodType<string>>(
   text: S,
   { leastMs = 0, mostMs = MONTH_MS }: { leastMs?: number; mostMs?: number } = {},
 ) {
+  const examples = EXAMPLES.filter(([ms]) => leastMs <= ms && ms <= mostMs).map(([, example]) => example);
   const bounds = `${leastMs > 0 ? `at least ${formatDuration(leastMs)}, ` : ''}at most ${durationText(mostMs)}`;
   return text.transform((given, ctx) => {
     const ms = parseDuration(given);
     if (ms !== undefined && leastMs <= ms && ms <= mostMs) return ms;
-    ctx.addIssue({ code: 'custom', message: `must be a duration such as 0s, 30m, 24h or 7d, ${bounds}` });
+    ctx.addIssue({ code: 'custom', message: `must be a duration such as ${examples.join(', ')}, ${bounds}` });
     return z.NEVER;
   });
 }

@@ -53,6 +53,11 @@ export function testWord(result: 'delivered' | 'retry' | 'rejected' | 'dead' | '
   return result === 'delivered' || result === 'cancelled' ? result : 'failed';
 }
 
+/** Returns the word for the result at one URL: nothing retries a failure once another URL has accepted the delivery. */
+export function urlWord(url: 'delivered' | 'retry' | 'rejected', attempt: 'delivered' | 'retry' | 'rejected') {
+  return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
+}
+
 /** The reason of a `waiting` event by control: the delivery was replayed. */
 export const REPLAYED = 'replayed';
 /** The reason of a `waiting` event by retry: a user sends the delivery now, and it is on its way to delivery. */

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
-import { testWord } from '../../../shared/model/reasons';
+import { testWord, urlWord } from '../../../shared/model/reasons';
 import { curlOf } from '../../../shared/model/curl';
 import { latency } from '../lib/labels';
 import { JsonView } from '../ui/json-view';
@@ -41,19 +41,33 @@ export function AttemptView({ attempt, heading, body, isTest = false, notCalled 
         </span>
       </div>
       {attempt.urls.map((url) => (
-        <TryView key={url.url} of={url} body={body} isTest={isTest} />
+        <TryView
+          key={url.url}
+          of={url}
+          body={body}
+          word={isTest ? testWord(url.outcome) : urlWord(url.outcome, attempt.outcome)}
+          isSettled={!isTest && attempt.outcome === 'delivered'}
+        />
       ))}
       {notCalled}
     </section>
   );
 }
 
-function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: boolean }) {
+interface TryProps {
+  of: Try;
+  body: unknown;
+  word: string;
+  /** a URL has accepted the delivery */
+  isSettled: boolean;
+}
+
+function TryView({ of: url, body, word, isSettled }: TryProps) {
   const problem = url.error && errorInWords(url.error, url.status);
   return (
     <Stack gap={4} className="try">
       <div className="row">
-        <Pill kind={isTest ? testWord(url.outcome) : url.outcome} />
+        <Pill kind={word} />
         {url.status !== undefined && <strong>{words.http(url.status)}</strong>}
         <span className="break">{url.address ?? url.request?.url ?? url.origin}</span>
         <span>{latency(url.durationMs)}</span>
@@ -63,6 +77,7 @@ function TryView({ of: url, body, isTest }: { of: Try; body: unknown; isTest: bo
           {problem}
         </Text>
       )}
+      {isSettled && url.outcome !== 'delivered' && <Text size="sm">{words.notRetried}</Text>}
       {url.phases && <Phases phases={url.phases} />}
       {url.resent && (
         <Text size="sm" className="quiet">

@@ -27,6 +27,7 @@ export const destination = {
     notStored: (names: string) => `Also sent, but not stored because they differ with each request: ${names}`,
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
+    notRetried: 'It is not retried, because another URL accepted the delivery.',
     response: 'Response',
     responseHeaders: 'response headers',
     responseCode: 'response',

@@ -89,8 +89,8 @@ interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
  * - idle: it has no attempt in the span, and nothing waits
  * - failing: by the rule of the alerts
  * - failing: something waits and nothing can be sent, for example without a token
- * - failing: fewer than half of its recent attempts succeeded. Without recent attempts, all attempts of the span count,
- *   unless the last one succeeded
+ * - failing: fewer than half of its recent attempts succeeded, unless the last one did and nothing waits. Without recent
+ *   attempts, all attempts of the span count, unless the last one succeeded
  * - degraded: fewer than 99 % of them succeeded, a URL did not accept a delivery, the circuit of one URL is open, or a
  *   delivery waits for long without any recent attempt
  * - healthy: otherwise
@@ -102,6 +102,7 @@ export function stateOf({ destination, whole, recent, open, waitsMs, circuits, k
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
   if (known?.failing || isBlocked(known, open)) return 'failing';
   const judged = judge(recent.attempts > 0 ? recent : isWell(known) ? { ...whole, failedAttempts: 0 } : whole);
+  if (judged === 'failing' && isOver(known, open)) return 'degraded';
   const isStuck = recent.attempts === 0 && open > 0 && waitsMs > RECENT_MS;
   return judged === 'healthy' && (circuits.length > 0 || isStuck) ? 'degraded' : judged;
 }
@@ -119,6 +120,11 @@ function isBlocked(known: Health | undefined, open: number): boolean {
 /** Returns whether its last attempt succeeded. */
 function isWell(known: Health | undefined): boolean {
   return known !== undefined && known.successAt !== null && known.failures.length === 0;
+}
+
+/** Returns whether it has recovered. */
+function isOver(known: Health | undefined, open: number): boolean {
+  return open === 0 && isWell(known);
 }
 
 function judge(counts: Counts): Judged {
@@ -146,8 +152,10 @@ function stateSince(observed: Observed, state: State): number {
       return begun ?? blocked ?? runOf(observed, state) ?? nowMs;
     }
     case 'healthy':
-    case 'degraded':
-      return runOf(observed, state) ?? Math.max(createdAt, nowMs - RECENT_MS);
+    case 'degraded': {
+      const recoveredAt = state === 'degraded' && isOver(known, open.count) ? known?.successAt : undefined;
+      return runOf(observed, state) ?? recoveredAt ?? Math.max(createdAt, nowMs - RECENT_MS);
+    }
   }
 }
 

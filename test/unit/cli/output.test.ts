@@ -88,6 +88,22 @@ test('the attempts of a delivery name the URLs that were not called', () => {
   expect(rows([])[2]).toMatch(/whk_2 +not called/);
 });
 
+test('a URL that failed beside one that accepted the delivery has failed, and is not retried', () => {
+  const attempt = (outcome: 'delivered' | 'retry') => ({
+    ...{ n: 1, replay: 0, at: 'today', durationMs: 1, outcome },
+    urls: [
+      {
+        ...{ url: 'whk_1', origin: 'https://a.example', durationMs: 1, outcome: 'retry' as const, status: 500 },
+        ...{ address: null, request: null },
+      },
+    ],
+  });
+  const shown = (outcome: 'delivered' | 'retry') =>
+    table(ATTEMPT_COLUMNS, triesOf([attempt(outcome)], new Map()), false);
+  expect(shown('delivered')).toMatch(/failed +500/);
+  expect(shown('retry')).toMatch(/retry +500/);
+});
+
 test('the attempts of a delivery show the URL that was called, and each different request once', () => {
   const tryTo = (n: number, url: string, headers: Record<string, string>) => ({
     ...{ n, replay: 0, at: 'today', durationMs: 1, outcome: 'retry' as const },

@@ -215,7 +215,7 @@ describe('bad fields', () => {
       '#/batch/maxBytes': 'must be at most 5000000',
       '#/batch/maxWait': expect.stringContaining('at least 100ms, at most 1m'),
       '#/batch/size': 'is not a known field',
-      '#/switchOffAfter': 'must be a duration such as 0s, 30m, 24h or 7d, at most 90d',
+      '#/switchOffAfter': 'must be a duration such as 0s, 10s, 30m, 24h, 7d, at most 90d',
       '#/enabled': 'must be true or false',
       '#/secret': 'is not a known field',
     });

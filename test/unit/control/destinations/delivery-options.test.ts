@@ -78,6 +78,11 @@ describe('a retry plan', () => {
     expect(others.body).not.toHaveProperty('networks');
   });
 
+  it('a refused duration is answered with examples within its bounds', async () => {
+    const { body } = await post({ retry: { timeout: '31s' } });
+    expect(body.errors[0].detail).toBe('must be a duration such as 10s, at least 1s, at most 30s');
+  });
+
   it('PATCH changes parts of a plan, accepts it as it was read, and removes it with null', async () => {
     const { id } = await make({ retry });
     const changed = await patch(id, { retry: { timeout: '2s', on: null } });

@@ -244,6 +244,22 @@ it('a row is healthy if its last attempt succeeded, although most attempts faile
   expect(row({})).toMatchObject({ state: 'failing' });
 });
 
+it('a row is degraded, not failing, once the last attempt of a bad time succeeded and nothing waits', () => {
+  const row = (known: Partial<Health>, waiting: number) =>
+    rowsOf([aDestination()], {
+      ...{ counts: [], recent: bad.map((each) => ({ ...each, destination: 'dst_1' })), circuits: [], nowMs: NOW },
+      open: waiting === 0 ? [] : [{ destination: 'dst_1', status: 'retrying', count: waiting, oldest: NOW }],
+      health: new Map([['dst_1', { ...unknownHealth(), ...known }]]),
+    })[0];
+  expect(row({ successAt: NOW }, 0)).toMatchObject({ state: 'degraded' });
+  expect(row({ successAt: NOW }, 1)).toMatchObject({ state: 'failing' });
+  expect(row({ ...failures(NOW), successAt: NOW - 1 }, 0)).toMatchObject({ state: 'failing' });
+  const known = { ...unknownHealth(), successAt: NOW - 60_000 };
+  expect(healthOf(observed({ steps: bad, recent: bad, known }))).toMatchObject({
+    ...{ state: 'degraded', stateSince: iso(NOW - 60_000) },
+  });
+});
+
 it('a row shows no error of before the last success, and degraded if a delivery waits for long', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
