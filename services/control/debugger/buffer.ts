@@ -132,15 +132,16 @@ export class EventBuffer {
     return entry;
   }
 
-  /** Returns the newest first. */
+  /** Returns the newest first, by time: after a start, whole partitions arrive one behind the other. */
   newest(filter: EventFilter, { limit, before }: { limit: number; before?: string | undefined }): Entry[] {
-    const seen = before === undefined ? undefined : this.#find(before);
+    const all = this.#all(filter.source).sort((a, b) => b.atMs - a.atMs || b.order - a.order);
+    const seen = before === undefined ? -1 : all.findIndex(({ id }) => id === before);
     // The event was dropped, and so were all older ones.
-    if (before !== undefined && !seen) return [];
+    if (before !== undefined && seen === -1) return [];
     const found: Entry[] = [];
-    for (const entry of this.#all(filter.source).sort((a, b) => b.order - a.order)) {
+    for (const entry of all.slice(seen + 1)) {
       if (found.length === limit) break;
-      if ((!seen || entry.order < seen.order) && entry.matches(filter) && !this.hides(entry)) found.push(entry);
+      if (entry.matches(filter) && !this.hides(entry)) found.push(entry);
     }
     return found;
   }
@@ -166,12 +167,9 @@ export class EventBuffer {
   /** Frees hidden calls. */
   purge(): void {
     for (const kept of this.#bySource.values()) {
-      const left: Entry[] = [];
-      for (const entry of kept.entries) {
-        if (this.hides(entry)) this.#account(kept, -1, -cost(entry));
-        else left.push(entry);
-      }
-      kept.entries = left;
+      const hidden = new Set(kept.entries.filter((entry) => this.hides(entry)));
+      for (const entry of hidden) this.#account(kept, -1, -cost(entry));
+      if (hidden.size > 0) kept.entries = kept.entries.filter((entry) => !hidden.has(entry));
     }
   }
 

@@ -12,6 +12,14 @@ function aRecord(call: object | string, { source = 'src_1', atMs = 1_000, bytes 
 const track = (userId: string) => ({ type: 'track', userId, event: 'Order' });
 const ids = (entries: { id: string }[]) => entries.map(({ id }) => id);
 
+test('events of partitions that are read one behind the other are in the order of time, also on later pages', () => {
+  const ring = new EventBuffer();
+  const [third, first, second] = [30, 10, 20].map((atMs) => ring.add(aRecord(track('kim'), { atMs }), true));
+  const page = ring.newest({}, { limit: 2 });
+  expect(ids(page)).toEqual([third!.id, second!.id]);
+  expect(ids(ring.newest({}, { limit: 2, before: second!.id }))).toEqual([first!.id]);
+});
+
 describe('searching', () => {
   const ring = new EventBuffer();
   const added = [
