@@ -175,15 +175,10 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
       why: 'a header is missing or not known: delivery, message, source, destination or type',
     };
   }
-  const numbers = {
-    acceptedAt: count('accepted-at'),
-    expiresAt: count('expires-at'),
-    attempt: count('attempt'),
-    hop: count('hop'),
-    replay: count('replay'),
-  };
-  const haveTimes = isTime(numbers.acceptedAt) && isTime(numbers.expiresAt) && isTime(Number(text('not-before') ?? 1));
-  if (!haveTimes || !(numbers.attempt >= 0 && numbers.hop >= 0 && numbers.replay >= 0)) {
+  const [acceptedAt, expiresAt] = [count('accepted-at'), count('expires-at')];
+  const [attempt, hop, replay] = [count('attempt'), count('hop'), count('replay')];
+  const haveTimes = isTime(acceptedAt) && isTime(expiresAt) && isTime(Number(text('not-before') ?? 1));
+  if (!haveTimes || !(attempt >= 0 && hop >= 0 && replay >= 0)) {
     return { kind: 'unreadable', why: 'a header that must be a number is none' };
   }
   const delivery: Delivery = {
@@ -192,7 +187,11 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     sourceId,
     destinationId,
     type,
-    ...numbers,
+    acceptedAt,
+    expiresAt,
+    attempt,
+    hop,
+    replay,
     closed: text('closed')?.split(',') ?? [],
     traceparent: text('traceparent') ?? '',
   };

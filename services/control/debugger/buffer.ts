@@ -35,30 +35,33 @@ interface Traits {
   users: string[];
 }
 
-/** Data of an event that need no parsing. */
-interface Outside {
-  /** order of arrival in this process */
-  order: number;
-  id: string;
-  atMs: number;
-  source: string;
-  accepted: boolean;
-}
-
 /** A stored event. */
 export class Entry {
   #traits: Traits | undefined;
-  readonly order: number;
-  readonly id: string;
+  readonly #partition: number;
+  readonly #offset: number;
   readonly atMs: number;
   readonly source: string;
-  readonly accepted: boolean;
+  readonly value: Buffer;
 
   constructor(
-    outside: Outside,
-    readonly value: Buffer,
+    record: InRecord,
+    /** order of arrival in this process */
+    readonly order: number,
+    readonly accepted: boolean,
   ) {
-    ({ order: this.order, id: this.id, atMs: this.atMs, source: this.source, accepted: this.accepted } = outside);
+    this.#partition = record.partition;
+    this.#offset = record.offset;
+    this.atMs = record.timestampMs;
+    this.source = record.headers.source ?? '';
+    // A copy, since the value is a slice of a whole fetch.
+    this.value = Buffer.from(record.value ?? '');
+  }
+
+  /** Identifies the record; begins with its time. */
+  get id(): string {
+    const kind = this.accepted ? 'm' : 'r';
+    return `${this.atMs.toString(36)}-${kind}${String(this.#partition)}-${String(this.#offset)}`;
   }
 
   get traits(): Traits {
@@ -115,13 +118,8 @@ export class EventBuffer {
 
   /** @returns the event of the record */
   add(record: InRecord, accepted: boolean): Entry {
-    const source = record.headers.source ?? '';
-    // A copy, since the value is a slice of a whole fetch.
-    const value = Buffer.from(record.value ?? '');
-    const entry = new Entry(
-      { order: ++this.#order, id: idOf(record, accepted), atMs: record.timestampMs, source, accepted },
-      value,
-    );
+    const entry = new Entry(record, ++this.#order, accepted);
+    const { source, value } = entry;
     const kept = this.#bySource.get(source) ?? { entries: [], bytes: 0 };
     this.#bySource.set(source, kept);
     kept.entries.push(entry);
@@ -211,11 +209,6 @@ const OVERLAP_MS = 2_000;
 
 function cost({ value }: Entry): number {
   return value.length + OVERHEAD_BYTES;
-}
-
-/** Identifies the record; begins with its time. */
-function idOf({ timestampMs, partition, offset }: InRecord, accepted: boolean): string {
-  return `${timestampMs.toString(36)}-${accepted ? 'm' : 'r'}${String(partition)}-${String(offset)}`;
 }
 
 function timeOf(id: string): number | undefined {

@@ -9,7 +9,7 @@ import { watchCpuPressure } from '../history/cpu-pressure';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
-import { entriesOf, type Entry, entryOf, inChunks, pack, unpack } from './chunk';
+import { Chunks, entriesOf, type Entry, entryOf, type Found, unpack } from './chunk';
 import {
   addChunks,
   chunksAfter,
@@ -151,7 +151,7 @@ export class BodyIndex {
     // Each look begins with another partition, since none may have room for all.
     const first = this.#looks++ % Math.max(1, all.length);
     const sections = [...all.slice(first), ...all.slice(0, first)];
-    let entries: Entry[] = [];
+    let chunks = new Chunks(CHUNK_CHARACTERS);
     let bytes = 0;
     let written = 0;
     for await (const { partition, records, next } of scanAll(kafka, sections)) {
@@ -160,28 +160,28 @@ export class BodyIndex {
       for (const record of records) {
         bytes += record.value?.length ?? 0;
         const entry = record.timestampMs < since ? undefined : entryOf(record);
-        if (entry && !this.#isForgotten(entry, history)) entries.push(entry);
+        if (entry && !this.#isForgotten(entry, history)) chunks.add(entry);
       }
       moved.set(partition, { ...place, next, readTo: next >= place.end ? nowMs : place.readTo });
       if (bytes - written < WRITE_BYTES) continue;
-      await this.#write(entries, [...moved.values()]);
-      entries = [];
+      await this.#write(chunks, [...moved.values()]);
+      chunks = new Chunks(CHUNK_CHARACTERS);
       moved = new Map();
       written = bytes;
       if (bytes >= LOOK_BYTES) return;
     }
-    if (moved.size > 0) await this.#write(entries, [...moved.values()]);
+    if (moved.size > 0) await this.#write(chunks, [...moved.values()]);
   }
 
-  #isForgotten({ user, anonymous, source, acceptedAt }: Entry, { forgotten }: BodyIndexOptions['history']): boolean {
+  #isForgotten({ user, anonymous, source, acceptedAt }: Found, { forgotten }: BodyIndexOptions['history']): boolean {
     return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
   }
 
-  async #write(entries: readonly Entry[], positions: readonly Position[]): Promise<void> {
-    const chunks = await Promise.all(inChunks(entries, CHUNK_CHARACTERS).map(pack));
+  async #write(chunks: Chunks, positions: readonly Position[]): Promise<void> {
+    const packed = await chunks.pack();
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
-        await addChunks(queries, chunks);
+        await addChunks(queries, packed);
         await savePositions(queries, positions);
       }),
     );
@@ -220,7 +220,9 @@ export class BodyIndex {
   }
 
   async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
-    const packed = await Promise.all(inChunks(entries, CHUNK_CHARACTERS).map(pack));
+    const all = new Chunks(CHUNK_CHARACTERS);
+    for (const entry of entries) all.add(entry);
+    const packed = await all.pack();
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
         await deleteChunks(

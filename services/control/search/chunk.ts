@@ -8,8 +8,8 @@ import { decodeDelivery } from '../../../shared/model/delivery';
  * scan of bytes. A chunk needs a third of the space of its texts, and no index.
  */
 
-/** The searchable text of one delivery. */
-export interface Entry {
+/** A delivery with a searchable text. */
+export interface Found {
   id: string;
   /** ms since 1970 */
   acceptedAt: number;
@@ -17,12 +17,12 @@ export interface Entry {
   user: string | null;
   /** null if `user` is set */
   anonymous: string | null;
-  /** in lower case: user id, message id, event and body, a line each */
-  text: string;
 }
 
-/** An entry without its text. */
-export type Found = Omit<Entry, 'text'>;
+export interface Entry extends Found {
+  /** in lower case: user id, message id, event and body, a line each */
+  lines: readonly string[];
+}
 
 /** Longer bodies are searchable up to here. */
 const MAX_CHARACTERS = 64 * 1024;
@@ -32,9 +32,10 @@ export function entryOf({ headers, value }: InRecord): Entry | undefined {
   const decoded = decodeDelivery(headers);
   if (decoded.kind !== 'delivery') return undefined;
   const { id, acceptedAt, sourceId: source, userId, anonymousId, messageId, event } = decoded.delivery;
-  const texts = [userId ?? anonymousId ?? '', messageId, event ?? '', value?.toString() ?? ''];
-  const text = texts.map(oneLine).join('\n').slice(0, MAX_CHARACTERS);
-  return { id, acceptedAt, source, user: userId ?? null, anonymous: anonymousId ?? null, text };
+  const about = [userId ?? anonymousId ?? '', messageId, event ?? ''].map(oneLine);
+  const left = about.reduce((characters, line) => characters - line.length - 1, MAX_CHARACTERS);
+  const lines = [...about, oneLine(value?.toString() ?? '').slice(0, Math.max(0, left))];
+  return { id, acceptedAt, source, user: userId ?? null, anonymous: anonymousId ?? null, lines };
 }
 
 function oneLine(text: string): string {
@@ -66,21 +67,6 @@ export interface PackedChunk {
   data: string;
 }
 
-/** Splits entries by the length of their texts. */
-export function inChunks(entries: readonly Entry[], maxCharacters: number): Entry[][] {
-  const chunks: Entry[][] = [];
-  let length = Infinity;
-  for (const entry of entries) {
-    length += entry.text.length;
-    if (length > maxCharacters) {
-      chunks.push([]);
-      length = entry.text.length;
-    }
-    chunks.at(-1)?.push(entry);
-  }
-  return chunks;
-}
-
 /** Little compression: most of the gain is in repeated keys and values. A quarter of the CPU of the next levels is saved. */
 const LEVEL = 1;
 /** Without it, zlib passes each 16 KB of its output from a thread of its own. */
@@ -91,32 +77,72 @@ const DEFLATE: ZlibOptions = { level: LEVEL, memLevel: 9, chunkSize: OUTPUT_BYTE
 const INFLATE: ZlibOptions = { chunkSize: OUTPUT_BYTES };
 const LENGTH_BYTES = 4;
 
-/** @param entries at least one */
-export async function pack(entries: readonly Entry[]): Promise<PackedChunk> {
-  let end = -1;
-  const heads = entries.map(({ text, ...entry }): Head => {
-    end += Buffer.byteLength(text) + 1;
-    return { ...entry, end };
-  });
-  const head = JSON.stringify(heads);
-  const headBytes = Buffer.byteLength(head);
-  const raw = end + 1;
-  const bytes = Buffer.allocUnsafe(LENGTH_BYTES + headBytes + raw);
-  bytes.writeUInt32LE(headBytes);
-  let at = LENGTH_BYTES;
-  at += bytes.write(head, at);
-  for (const { text } of entries) {
-    at += bytes.write(text, at);
-    bytes[at++] = NEWLINE;
+/** Under load all chunks become whole: few steps lead there. */
+const FIRST_BYTES = 32 * 1024;
+const GROWTH = 20;
+/** UTF-8 takes at most this for each UTF-16 code unit. */
+const MOST_BYTES = 3;
+
+/** Splits entries by the length of their texts. It copies each text at once, since waiting strings fill the heap. */
+export class Chunks {
+  readonly #chunks: OpenChunk[] = [];
+
+  constructor(private readonly maxCharacters: number) {}
+
+  add(entry: Entry): void {
+    const characters = entry.lines.reduce((sum, line) => sum + line.length + 1, 0);
+    const last = this.#chunks.at(-1);
+    if (last && last.characters + characters <= this.maxCharacters) last.add(entry, characters);
+    else this.#chunks.push(new OpenChunk(entry, characters));
   }
-  const packed = await deflate(bytes, DEFLATE);
-  const times = entries.map(({ acceptedAt }) => acceptedAt);
-  return {
-    from: times.reduce((a, b) => Math.min(a, b), Infinity),
-    to: times.reduce((a, b) => Math.max(a, b), -Infinity),
-    raw,
-    data: packed.toString('base64'),
-  };
+
+  pack(): Promise<PackedChunk[]> {
+    return Promise.all(this.#chunks.map((chunk) => chunk.pack()));
+  }
+}
+
+class OpenChunk {
+  characters = 0;
+  readonly #heads: Head[] = [];
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  /** bytes so far */
+  #at = 0;
+
+  constructor(first: Entry, characters: number) {
+    this.add(first, characters);
+  }
+
+  /** @param characters of its text */
+  add({ id, acceptedAt, source, user, anonymous, lines }: Entry, characters: number): void {
+    this.characters += characters;
+    this.#makeRoom(characters * MOST_BYTES);
+    for (const line of lines) {
+      this.#at += this.#bytes.write(line, this.#at);
+      this.#bytes[this.#at++] = NEWLINE;
+    }
+    this.#heads.push({ id, acceptedAt, source, user, anonymous, end: this.#at - 1 });
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#at + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(GROWTH * this.#bytes.length, this.#at + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+  }
+
+  async pack(): Promise<PackedChunk> {
+    const head = Buffer.from(JSON.stringify(this.#heads));
+    const length = Buffer.allocUnsafe(LENGTH_BYTES);
+    length.writeUInt32LE(head.length);
+    const packed = await deflate(Buffer.concat([length, head, this.#bytes.subarray(0, this.#at)]), DEFLATE);
+    const times = this.#heads.map(({ acceptedAt }) => acceptedAt);
+    return {
+      from: times.reduce((a, b) => Math.min(a, b), Infinity),
+      to: times.reduce((a, b) => Math.max(a, b), -Infinity),
+      raw: this.#at,
+      data: packed.toString('base64'),
+    };
+  }
 }
 
 const NEWLINE = 0x0a;
@@ -133,7 +159,7 @@ export function entriesOf({ heads, text }: Chunk): Entry[] {
   return heads.map(({ end, ...entry }) => {
     const own = text.toString('utf8', begin, end);
     begin = end + 1;
-    return { ...entry, text: own };
+    return { ...entry, lines: [own] };
   });
 }
 

@@ -44,19 +44,24 @@ export class EventNames {
     this.#writing.start();
   }
 
-  add({ partition, offset, headers, value, timestampMs }: InRecord): void {
+  add(record: InRecord): void {
+    const { partition, offset, headers, timestampMs } = record;
     if (offset < (this.#counted?.get(partition) ?? 0)) return;
-    const part = this.#parts.get(partition) ?? { from: offset, to: offset, events: new Map<string, EventName>() };
-    this.#parts.set(partition, part);
+    let part = this.#parts.get(partition);
+    if (!part) this.#parts.set(partition, (part = { from: offset, to: offset, events: new Map<string, EventName>() }));
     part.to = offset + 1;
     const { source } = headers;
-    const name = headers.event ?? nameIn(value);
+    const name = headers.event ?? nameIn(record.value);
     if (source === undefined || typeof name !== 'string' || name === '' || name.length > MAX_NAME_CHARACTERS) return;
     const key = `${source} ${name}`;
     const known = part.events.get(key);
-    if (!known && this.#waiting >= MAX_WAITING) return;
-    if (!known) this.#waiting++;
-    part.events.set(key, { source, name, count: (known?.count ?? 0) + 1, lastAt: timestampMs });
+    if (known) {
+      known.count++;
+      known.lastAt = timestampMs;
+    } else if (this.#waiting < MAX_WAITING) {
+      this.#waiting++;
+      part.events.set(key, { source, name, count: 1, lastAt: timestampMs });
+    }
   }
 
   /** Writes the current counts. Never throws: counts that could not be written wait. */

@@ -56,7 +56,7 @@ async function sent({ id, agoMs = 1_000, userId = 'user-1', event = 'Order Compl
 async function texts(): Promise<string[]> {
   const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
   const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
-  return unpacked.flatMap(entriesOf).map(({ text }) => text);
+  return unpacked.flatMap(entriesOf).map(({ lines }) => lines.join('\n'));
 }
 
 const get = async (query: string) => (await control.call('get', `/deliveries?${query}`)).body;
