@@ -169,8 +169,9 @@ export class AttemptRows {
  */
 export function readEvents(value: Buffer | string | null): StoredEvent[] {
   const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
-  if (parsed.kind === 'delivered') return readRows(parsed);
-  return isNoticeEvent(parsed) ? [] : [parsed];
+  if (parsed.kind !== 'delivered') return isNoticeEvent(parsed) ? [] : [parsed];
+  const places = placesOf(parsed.columns);
+  return parsed.rows.map((row) => eventOfRow(parsed, places, row));
 }
 
 /** Returns the time of the last success of each destination, ms since 1970. */
@@ -185,66 +186,65 @@ export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, nu
   return last;
 }
 
-function readRows({ columns, contexts, responses, rows, batches }: Rows): AttemptEvent[] {
-  const places = placesOf(columns);
-  const batchAt = columns.indexOf(BATCH);
-  return rows.map((row) => {
-    const text = (column: Column) => row[places[column]] as string;
-    const number = (column: Column) => row[places[column]] as number;
-    const at = contextOf(contexts, number('context'));
-    const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = at;
-    const acceptedAt = number('acceptedAt');
-    const phases = row[places.phases] as UrlAttempt['phases'] | null;
-    const durationMs = number('urlDurationMs');
-    // One field after the other: copies of objects (`...`) take twice as long here, since V8 makes them dictionaries.
-    const request: UrlAttempt = { url, origin, destinationVersion, outcome: 'delivered', durationMs };
-    Object.assign(request, responses[number('response')]);
-    if (phases) request.phases = phases;
-    if (number('resent') === 1) request.resent = true;
-    addBatch(request, batches, row[batchAt]);
-    return {
-      kind: 'attempt',
-      delivery: text('delivery'),
-      message: text('message'),
-      source,
-      destination,
-      type,
-      event,
-      userId: (row[places.userId] ?? undefined) as string | undefined,
-      anonymousId: (row[places.anonymousId] ?? undefined) as string | undefined,
-      acceptedAt: isoTime(acceptedAt),
-      expiresAt: isoTime(acceptedAt + number('windowMs')),
-      replay: number('replay'),
-      hop: number('hop'),
-      n: number('n'),
-      traceparent: text('traceparent'),
-      record: { topic, partition, offset: number('offset') },
-      at: isoTime(acceptedAt + number('ageMs')),
-      outcome: 'delivered',
-      durationMs: number('durationMs'),
-      urls: [request],
-    };
-  });
+/** Returns the event of one row. @throws RangeError if it refers to what its record does not have */
+export function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): AttemptEvent {
+  const text = (column: Column) => row[places[column]] as string;
+  const number = (column: Column) => row[places[column]] as number;
+  const context = contextOf(record.contexts, number('context'));
+  const { source, destination, type, event, topic, partition, url, origin, destinationVersion } = context;
+  const [acceptedAt, durationMs] = [number('acceptedAt'), number('urlDurationMs')];
+  const phases = row[places.phases] as UrlAttempt['phases'] | null;
+  // One field after the other: V8 makes dictionaries of copies (`...`), which takes twice as long.
+  const request: UrlAttempt = { url, origin, destinationVersion, outcome: 'delivered', durationMs };
+  Object.assign(request, record.responses[number('response')]);
+  if (phases) request.phases = phases;
+  if (number('resent') === 1) request.resent = true;
+  request.batch = batchOf(record.batches, row[places.batch]);
+  return {
+    kind: 'attempt',
+    delivery: text('delivery'),
+    message: text('message'),
+    source,
+    destination,
+    type,
+    event,
+    userId: (row[places.userId] ?? undefined) as string | undefined,
+    anonymousId: (row[places.anonymousId] ?? undefined) as string | undefined,
+    acceptedAt: isoTime(acceptedAt),
+    expiresAt: isoTime(acceptedAt + number('windowMs')),
+    replay: number('replay'),
+    hop: number('hop'),
+    n: number('n'),
+    traceparent: text('traceparent'),
+    record: { topic, partition, offset: number('offset') },
+    at: isoTime(acceptedAt + number('ageMs')),
+    outcome: 'delivered',
+    durationMs: number('durationMs'),
+    urls: [request],
+  };
 }
 
-/** Adds the batch of a row, if it was sent in one. */
-function addBatch(request: UrlAttempt, batches: Rows['batches'], cell: unknown): void {
+/** Returns the batch of a row; undefined if it was sent alone. */
+export function batchOf(batches: Rows['batches'], cell: unknown): BatchPlace | undefined {
   const [at = -1, index = 0] = Array.isArray(cell) ? (cell as number[]) : [];
   const batch = batches?.[at];
-  if (batch) request.batch = { ...batch, index };
+  return batch && { ...batch, index };
 }
 
 /** Returns the context of a row. @throws RangeError if the record does not have it */
-function contextOf(contexts: readonly Context[], index: unknown): Context {
+export function contextOf<C>(contexts: readonly C[], index: unknown): C {
   const context = contexts[Number(index)];
   if (!context) throw new RangeError('a row refers to a context that its record does not have');
   return context;
 }
 
+/** The place of each column in the rows; -1: it has no batches */
+export type Places = Readonly<Record<Column | typeof BATCH, number>>;
+
 /** Returns the place of each column in the rows. @throws RangeError if the record does not have a column */
-function placesOf(columns: readonly string[]): Readonly<Record<Column, number>> {
-  const places = Object.fromEntries(COLUMNS.map((column) => [column, columns.indexOf(column)]));
+export function placesOf(columns: readonly string[]): Places {
+  const places = Object.fromEntries([...COLUMNS, BATCH].map((column) => [column, columns.indexOf(column)]));
   const missing = COLUMNS.find((column) => places[column] === -1);
   if (missing) throw new RangeError(`the rows have no column ${missing}`);
-  return places as Record<Column, number>;
+  return places as Places;
 }

@@ -123,7 +123,7 @@ test.each([
       expect(delivery).toMatchObject({ status: 'held', reason: 'token', attemptsMade: 0 });
     });
     const error = { code: 'token', phase: 'token', message: `the token endpoint gave no token: ${why}` };
-    // Those that asked for a token name the cause. Others are held without asking again.
+    // Deliveries that asked for a token name the cause. Others are held without asking again.
     await eventually(async () => {
       const { body } = await stage.system.control('GET', `/deliveries?destination=${ids[name]}&error=token`);
       expect(body.data).toContainEqual(expect.objectContaining({ status: 'held', attemptsMade: 0, lastError: error }));

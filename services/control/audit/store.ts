@@ -10,6 +10,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type Actor } from '../auth/identities';
 import { type DestinationVersion, parseVersion, recordVersions } from '../destinations/versions';
 import { databaseJson, type Database } from '../history/database';
+import { type Parsing } from '../history/event-queue';
 import { countUpTo } from '../history/total';
 import { Problem } from '../http/problem';
 import { type AuditNote, type Change } from './model';
@@ -31,8 +32,9 @@ export interface AuditRow extends AuditNote {
 export type ConfigFact = { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 
 /** @returns the facts of a record; undefined in place of each that cannot be read */
-export function parseFacts(record: OpenRecord): (ConfigFact | undefined)[] {
-  return [...factsOf('audit', parseNotes, record), ...factsOf('version', parseVersion, record)];
+export function parseFacts(record: OpenRecord): Parsing<ConfigFact> {
+  const facts = [...factsOf('audit', parseNotes, record), ...factsOf('version', parseVersion, record)];
+  return { count: facts.length, events: () => facts };
 }
 
 function factsOf<K extends ConfigFact['kind']>(

@@ -138,9 +138,10 @@ export class Forgotten {
   }
 
   /** Returns whether the user or visitor of an event was deleted after its acceptance. */
-  has(event: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source' | 'acceptedAt'>): boolean {
-    const { userId, anonymousId, source } = event;
-    const atMs = Date.parse(event.acceptedAt);
+  has(
+    { userId, anonymousId, source }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
+    atMs: number,
+  ): boolean {
     // Most records are newer than any deletion and need no look-up.
     if (atMs >= this.#latestAt) return false;
     const sent = { source, atMs };

@@ -4,7 +4,7 @@ import { messageOf } from '../../../shared/service/errors';
 import { type OpenRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { type Log } from '../../../shared/telemetry/log';
 import { type DatabaseFault } from './database';
-import { countOf, EventQueue, type Queued } from './event-queue';
+import { countOf, EventQueue, type Parsing, type Queued } from './event-queue';
 
 /**
  * Writes the records of a topic to the database in batches.
@@ -35,15 +35,22 @@ const LONGEST_PAUSE_MS = 10_000;
 const UNKNOWN_TRIES = 6;
 const HALF_TRIES = 2;
 
+/** A record that waits. */
+interface Waiting<E> extends Queued {
+  parse: Parsing<E>['events'];
+  /** once its batch is written */
+  entries?: Entry<E>[];
+}
+
 /** An event, and the record that it is from. */
 interface Entry<E> {
   event: E;
-  from: Queued<E>;
+  from: Waiting<E>;
 }
 
 export interface BatchWriterOptions<E> {
-  /** Returns the events of a record; undefined in place of each that cannot be used. */
-  parse(record: OpenRecord): (E | undefined)[];
+  /** Takes from a record what its events need. */
+  parse(record: OpenRecord): Parsing<E>;
   /**
    * @param events empty to test whether the database takes writes
    * @throws the error of the database; then nothing of the batch is written
@@ -62,7 +69,7 @@ export interface BatchWriterOptions<E> {
 }
 
 export class BatchWriter<E extends object> {
-  readonly #queue = new EventQueue<E>();
+  readonly #queue = new EventQueue<Waiting<E>>();
   readonly #room: Backpressure;
   #running: Promise<void> | undefined;
   #stopping = false;
@@ -92,18 +99,12 @@ export class BatchWriter<E extends object> {
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#stopping || !this.#room.accepts()) return 'busy';
     const { topic, partition, offset, timestampMs: atMs } = record;
-    const parsed = this.options.parse(record);
-    const events = parsed.filter((event) => event !== undefined);
-    const unreadable = parsed.length - events.length;
-    if (unreadable > 0) {
-      this.#leftOut += unreadable;
-      this.options.log.error({ topic, partition, offset, events: unreadable }, 'history.unreadable');
-    }
-    if (events.length === 0) {
+    const { count: events, events: parse } = this.options.parse(record);
+    if (events === 0) {
       record.done();
       return 'accepted';
     }
-    this.#queue.push({ events, bytes: record.value?.length ?? 0, record, topic, partition, offset, atMs });
+    this.#queue.push({ events, parse, bytes: record.value?.length ?? 0, record, topic, partition, offset, atMs });
     this.#running ??= this.#run();
     if (this.#queue.hasBatch) this.#enough();
     return 'accepted';
@@ -132,7 +133,7 @@ export class BatchWriter<E extends object> {
       }
       const batch = this.#queue.batch();
       try {
-        await this.#writeHead(batch);
+        await this.#writeHead(batch.flatMap((from) => (from.entries ??= this.#entriesOf(from))));
         retry.reset();
         this.#trouble = undefined;
         this.#unknown = 0;
@@ -145,6 +146,18 @@ export class BatchWriter<E extends object> {
       }
     }
     this.#running = undefined;
+  }
+
+  #entriesOf(from: Waiting<E>): Entry<E>[] {
+    const parsed = from.parse();
+    const entries: Entry<E>[] = [];
+    for (const event of parsed) if (event) entries.push({ event, from });
+    const unreadable = parsed.length - entries.length;
+    if (unreadable === 0) return entries;
+    this.#leftOut += unreadable;
+    const { topic, partition, offset } = from;
+    this.options.log.error({ topic, partition, offset, events: unreadable }, 'history.unreadable');
+    return entries;
   }
 
   #waits(): boolean {
@@ -161,8 +174,8 @@ export class BatchWriter<E extends object> {
   }
 
   /** @throws the error of `write` if the batch should be retried after a pause */
-  async #writeHead(records: Queued<E>[]): Promise<void> {
-    const batch = records.flatMap((from) => from.events.map((event): Entry<E> => ({ event, from })));
+  async #writeHead(batch: Entry<E>[]): Promise<void> {
+    if (batch.length === 0) return;
     try {
       await this.#writeAll(batch);
     } catch (error) {
@@ -214,7 +227,7 @@ export class BatchWriter<E extends object> {
     return this.options.write(batch.map(({ event }) => event));
   }
 
-  #taken(batch: Queued<E>[]): void {
+  #taken(batch: Waiting<E>[]): void {
     this.#queue.remove(batch);
     for (const { record } of batch) record.done();
     this.#room.resumeAtHalf();

@@ -24,14 +24,14 @@ export async function turnCircuits({ query }: Queries, events: readonly CircuitE
  * Closes open circuits whose URL accepted a request that began after they opened. The process that opened a circuit may
  * have ended without closing it. A request that began earlier says nothing.
  */
-export async function closeAnswered({ query }: Queries, events: readonly DeliveryEvent[]): Promise<void> {
+export async function closeAnswered({ query }: Queries, events: () => readonly DeliveryEvent[]): Promise<void> {
   const open = await query<{ destination: string; url: string; at: number }>(
     `select destination, url, at from waypost.circuits where state = 'open'`,
   );
   if (open.length === 0) return;
   const openedAt = new Map(open.map(({ destination, url, at }) => [`${destination}/${url}`, at]));
   const answered = new Map<string, { destination: string; url: string; at: number }>();
-  for (const event of events) {
+  for (const event of events()) {
     if (event.kind !== 'attempt') continue;
     for (const { url, outcome, durationMs } of event.urls) {
       const key = `${event.destination}/${url}`;

@@ -1,6 +1,9 @@
 import { type OpenRecord } from '../../../shared/kafka/port';
 
-/** The records that wait to be written, and their events. A record may have hundreds of events. */
+/**
+ * The records that wait to be written. A record may have hundreds of events. They are read only for their batch: as objects they would
+ * take more memory than the record, and the collector would copy them for as long as they wait.
+ */
 
 /** One transaction for each batch: many small transactions cost more than the rows in them. */
 const MAX_BATCH = 2_000;
@@ -8,9 +11,9 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_QUEUED = 6_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 
-export interface Queued<E> {
-  /** at least one */
-  events: E[];
+export interface Queued {
+  /** about the number of its events */
+  events: number;
   bytes: number;
   record: OpenRecord;
   /** copied, because a record can be asked only while it is offered */
@@ -21,8 +24,16 @@ export interface Queued<E> {
   atMs: number;
 }
 
-export class EventQueue<E> {
-  #records: Queued<E>[] = [];
+/** The events of a record, which are read when they are needed. */
+export interface Parsing<E> {
+  /** about their number */
+  count: number;
+  /** Returns the events; undefined in place of each that cannot be used. */
+  events: () => (E | undefined)[];
+}
+
+export class EventQueue<Q extends Queued> {
+  #records: Q[] = [];
   #events = 0;
   #bytes = 0;
 
@@ -31,7 +42,7 @@ export class EventQueue<E> {
     return Math.max(this.#events / MAX_QUEUED, this.#bytes / MAX_QUEUED_BYTES);
   }
 
-  get first(): Queued<E> | undefined {
+  get first(): Q | undefined {
     return this.#records[0];
   }
 
@@ -40,32 +51,32 @@ export class EventQueue<E> {
     return this.#events >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
   }
 
-  push(queued: Queued<E>): void {
+  push(queued: Q): void {
     this.#records.push(queued);
-    this.#events += queued.events.length;
+    this.#events += queued.events;
     this.#bytes += queued.bytes;
   }
 
   /** Returns the first records that fit into a batch, at least one. They stay in the queue. */
-  batch(): Queued<E>[] {
+  batch(): Q[] {
     let bytes = 0;
     let events = 0;
     const end = this.#records.findIndex((queued, i) => {
       bytes += queued.bytes;
-      events += queued.events.length;
+      events += queued.events;
       return i > 0 && (events > MAX_BATCH || bytes > MAX_BATCH_BYTES);
     });
     return end < 0 ? [...this.#records] : this.#records.slice(0, end);
   }
 
   /** Removes a batch from the front. */
-  remove(batch: readonly Queued<E>[]): void {
+  remove(batch: readonly Q[]): void {
     this.#records = this.#records.slice(batch.length);
     this.#events -= countOf(batch);
     for (const { bytes } of batch) this.#bytes -= bytes;
   }
 }
 
-export function countOf(batch: readonly Queued<unknown>[]): number {
-  return batch.reduce((sum, { events }) => sum + events.length, 0);
+export function countOf(batch: readonly Queued[]): number {
+  return batch.reduce((sum, { events }) => sum + events, 0);
 }

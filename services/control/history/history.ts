@@ -10,7 +10,7 @@ import { type Database, faultOf, isAway } from './database';
 import { type Deletion, Forgotten, recordDeletion } from '../deletions/store';
 import { watchCpuPressure } from './cpu-pressure';
 import { BatchWriter } from './batch-writer';
-import { type Event, parseEvents } from './parse-events';
+import { type Event, parseLater } from './parse-events';
 import { type Retention, StoredDeliveries } from './retention';
 import { databaseId, migrate } from './schema';
 
@@ -55,7 +55,7 @@ export class History {
     const common = { faultOf: faultIn, othersFirst: watchCpuPressure(), now, onRoom: () => this.#resume(), log };
     this.#feed = new BatchWriter({
       ...common,
-      parse: parseEvents,
+      parse: parseLater,
       write: (events) => this.#writing((database) => this.#write(database, events)),
     });
     this.#audit = new BatchWriter({

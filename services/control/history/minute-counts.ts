@@ -61,26 +61,46 @@ function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   return after.tries.filter(({ n, replay, at }) => !known.has(`${n}/${replay}/${at}`));
 }
 
-function took({ acceptedAt, settledAt }: DeliveryRow): string {
+function took({ acceptedAt, settledAt }: Pick<DeliveryRow, 'acceptedAt' | 'settledAt'>): string {
   const ms = Math.max(1, (settledAt ?? acceptedAt) - acceptedAt);
   return TOOK + String(Math.floor(Math.log2(ms) * BUCKETS_PER_DOUBLING));
 }
 
-/** Merges the counts of the same destination, minute and kind. */
-export function sumCounts(counts: readonly MinuteCount[]): MinuteCount[] {
-  const sums: MinuteCount[] = [];
-  const byMinute = new Map<string, Map<number, Map<string, MinuteCount>>>();
-  for (const each of counts) {
-    const byWhat = within(within(byMinute, each.destination), each.minute);
-    const known = byWhat.get(each.what);
-    if (known) known.count += each.count;
-    else {
-      const sum = { ...each };
-      byWhat.set(each.what, sum);
-      sums.push(sum);
-    }
+/** Sums the counts of the same destination, minute and kind. */
+export class CountSums {
+  readonly #byMinute = new Map<string, Map<number, Map<string, number>>>();
+
+  constructor(counts: readonly MinuteCount[] = []) {
+    for (const each of counts) this.add(each);
   }
-  return sums.filter(({ count }) => count !== 0);
+
+  add({ destination, minute, what, count }: MinuteCount): void {
+    increase(this.#of(destination, minute), what, count);
+  }
+
+  /** Counts a delivery whose first attempt succeeded: the same as `countsOf`, without an object for each count. */
+  addDelivered(destination: string, { acceptedAt, settledAt }: { acceptedAt: number; settledAt: number }): void {
+    if (destination === ALERTS_ID) return;
+    const counts = this.#of(destination, Math.floor(settledAt / MINUTE_MS) * MINUTE_MS);
+    for (const what of ['attempts', 'delivered', took({ acceptedAt, settledAt })]) increase(counts, what, 1);
+  }
+
+  /** Returns the sums that are not zero. */
+  all(): MinuteCount[] {
+    const all: MinuteCount[] = [];
+    for (const [destination, minutes] of this.#byMinute)
+      for (const [minute, counts] of minutes)
+        for (const [what, count] of counts) if (count !== 0) all.push({ destination, minute, what, count });
+    return all;
+  }
+
+  #of(destination: string, minute: number): Map<string, number> {
+    return within(within(this.#byMinute, destination), minute);
+  }
+}
+
+function increase(counts: Map<string, number>, what: string, count: number): void {
+  counts.set(what, (counts.get(what) ?? 0) + count);
 }
 
 /** Returns the map that a map has for this key; a new one if it has none. */

@@ -1,22 +1,46 @@
-import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { readEvents } from '../../../shared/model/attempt-rows';
+import {
+  type CircuitEvent,
+  type DeliveryEvent,
+  isNoticeEvent,
+  type StoredEvent,
+} from '../../../shared/model/attempt-events';
+import { type Rows } from '../../../shared/model/attempt-rows';
 import { timeOf } from '../../../shared/model/time';
 import { type OpenRecord } from '../../../shared/kafka/port';
+import { type DeliveredRow, openRows } from './delivered-row';
+import { type Parsing } from './event-queue';
+import { isId } from './stored-id';
 
 /** Reads the records of `attempts` for the history. Pure. */
 
-export type Event = DeliveryEvent | CircuitEvent;
+/** An event of a delivery, or the row of its first attempt. */
+export type DeliveryEntry = DeliveryEvent | DeliveredRow;
+export type Event = DeliveryEntry | CircuitEvent;
 
-const MAX_ID_CHARACTERS = 256;
 /** Most that the clock of ingest may be ahead of the broker's. */
 const MAX_AHEAD_MS = 86_400_000;
 
 const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
 
+/** About the bytes of a row, and of the rest of its record. */
+const ROW_BYTES = 240;
+const HEAD_BYTES = 540;
+const ROWS = Buffer.from('{"kind":"delivered"');
+
+/** Returns the events of a record, which are not read yet. */
+export function parseLater({ value, timestampMs }: OpenRecord): Parsing<Event> {
+  const hasRows = value?.subarray(0, ROWS.length).equals(ROWS) === true;
+  const count = hasRows ? Math.max(1, Math.round((value.length - HEAD_BYTES) / ROW_BYTES)) : 1;
+  return { count, events: () => parseEvents({ value, timestampMs }) };
+}
+
 /** Returns the events of a record; undefined in place of each that cannot be used. */
-export function parseEvents({ value, timestampMs }: OpenRecord): (Event | undefined)[] {
+export function parseEvents({ value, timestampMs }: Pick<OpenRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
   try {
-    return readEvents(value).map((event) => (isUsable(event, timestampMs) ? event : undefined));
+    const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
+    if (isNoticeEvent(parsed)) return [];
+    const events = parsed.kind === 'delivered' ? openRows(parsed) : [parsed];
+    return events.map((event) => (isUsable(event, timestampMs) ? event : undefined));
   } catch {
     return [undefined];
   }
@@ -24,6 +48,9 @@ export function parseEvents({ value, timestampMs }: OpenRecord): (Event | undefi
 
 /** Checks the fields that the history relies on. @throws TypeError for some that are missing */
 function isUsable(event: Event, timestampMs: number): boolean {
+  // Each day has its table: retention would never drop a table of the year 9999.
+  const isTimely = (acceptedAtMs: number) => acceptedAtMs <= timestampMs + MAX_AHEAD_MS;
+  if (event.kind === 'delivered') return isTimely(event.acceptedAtMs);
   if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return false;
   if (event.kind === 'circuit') return isId(event.url);
   const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
@@ -32,13 +59,7 @@ function isUsable(event: Event, timestampMs: number): boolean {
   const isInteger = (value: unknown) => Number.isInteger(value);
   const haveNumbers = isInteger(replay) && isInteger(hop) && isInteger(n) && isInteger(partition) && isInteger(offset);
   if (!haveTexts || !haveNumbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
-  // Each day has its table: retention would never drop a table of the year 9999.
-  return timeOf(acceptedAt) <= timestampMs + MAX_AHEAD_MS;
-}
-
-/** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
+  return isTimely(timeOf(acceptedAt));
 }
 
 function isTime(value: unknown): boolean {

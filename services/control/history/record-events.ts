@@ -3,8 +3,9 @@ import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy }
 import { databaseJson, type Database, type Queries, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import { indexing, spareStatistics, newPart, type TablePartition, partOf } from './table-partitions';
-import { type MinuteCount, countsOf, sumCounts } from './minute-counts';
+import { type MinuteCount, CountSums, countsOf } from './minute-counts';
 import { closeAnswered, turnCircuits } from './circuits';
+import { type DeliveryEntry, type Event } from './parse-events';
 
 /**
  * Writes events of `attempts` in batches.
@@ -18,7 +19,7 @@ import { closeAnswered, turnCircuits } from './circuits';
 export type Touched = Map<string, number>;
 
 /** Returns a filter for the events to write, as seen by the transaction that writes them. */
-export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => boolean>;
+export type Admit = (queries: Queries) => Promise<(entry: DeliveryEntry) => boolean>;
 
 /**
  * @param parts the known partitions; new ones are added
@@ -27,11 +28,11 @@ export type Admit = (queries: Queries) => Promise<(event: DeliveryEvent) => bool
  */
 export async function recordEvents(
   database: Database,
-  events: readonly (DeliveryEvent | CircuitEvent)[],
+  events: readonly Event[],
   parts: TablePartition[],
   admit?: Admit,
 ): Promise<Touched> {
-  const byDelivery = new Map<string, DeliveryEvent[]>();
+  const byDelivery = new Map<string, DeliveryEntry[]>();
   const circuits: CircuitEvent[] = [];
   for (const event of events) {
     if (event.kind === 'circuit') {
@@ -49,16 +50,16 @@ export async function recordEvents(
       // All events of a delivery are of the same user and time.
       const deliveries = isAdmitted ? all.filter(([event]) => event && isAdmitted(event)) : all;
       const { made, touched } = await makeParts(database.kind, transaction, deliveries, parts);
-      const counts: MinuteCount[] = [];
+      const counts = new CountSums();
       const [first, later] = unseen ? split(deliveries) : [[], deliveries];
       await add(transaction, first, counts);
       for (const at of await change(transaction, later, counts)) {
         const name = partOf([...parts, ...made], at)?.name ?? '';
         touched.set(name, (touched.get(name) ?? 0) + 1);
       }
-      await addCounts(transaction, sumCounts(counts));
+      await addCounts(transaction, counts.all());
       await turnCircuits(transaction, circuits);
-      await closeAnswered(transaction, deliveries.flat());
+      await closeAnswered(transaction, () => deliveries.flat().map(eventIn));
       return { made, touched };
     });
   const again = (error: unknown) => {
@@ -73,50 +74,61 @@ export async function recordEvents(
 const UNIQUE_VIOLATION = '23505';
 
 /** Separates the deliveries whose first event says that it is the first of all. */
-function split(deliveries: DeliveryEvent[][]): [first: DeliveryEvent[][], later: DeliveryEvent[][]] {
-  const first: DeliveryEvent[][] = [];
-  const later: DeliveryEvent[][] = [];
+function split(deliveries: DeliveryEntry[][]): [first: DeliveryEntry[][], later: DeliveryEntry[][]] {
+  const first: DeliveryEntry[][] = [];
+  const later: DeliveryEntry[][] = [];
   for (const events of deliveries) (events[0] && isFirst(events[0]) ? first : later).push(events);
   return [first, later];
 }
 
+function eventIn(entry: DeliveryEntry): DeliveryEvent {
+  return entry.kind === 'delivered' ? entry.event() : entry;
+}
+
+export function acceptedAtIn(entry: DeliveryEntry): number {
+  return entry.kind === 'delivered' ? entry.acceptedAtMs : Date.parse(entry.acceptedAt);
+}
+
 /** A dead letter follows its attempt, which may have been in the previous batch. */
-function isFirst(event: DeliveryEvent): boolean {
+function isFirst(event: DeliveryEntry): boolean {
+  if (event.kind === 'delivered') return true;
   return event.hop === 0 && event.replay === 0 && !('late' in event) && (event.kind === 'attempt' || event.n === 0);
 }
 
-function fold(
-  before: DeliveryRow | undefined,
-  events: DeliveryEvent[],
-  counts: MinuteCount[],
-): DeliveryRow | undefined {
+function fold(before: DeliveryRow | undefined, entries: DeliveryEntry[], counts: CountSums): DeliveryRow | undefined {
   let row = before;
-  for (const event of events) {
-    const after = applyEvent(row, event);
-    counts.push(...countsOf(row, after));
+  for (const entry of entries) {
+    const after = applyEvent(row, eventIn(entry));
+    for (const count of countsOf(row, after)) counts.add(count);
     row = after;
   }
   return row;
 }
 
 /** @throws `23505` if one of the deliveries exists already */
-async function add({ copy }: Transaction, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<void> {
-  const rows: DeliveryRow[] = [];
-  for (const events of deliveries) {
-    const row = fold(undefined, events, counts);
-    if (row) rows.push(row);
+async function add({ copy }: Transaction, deliveries: DeliveryEntry[][], counts: CountSums): Promise<void> {
+  const lines: string[] = [];
+  for (const entries of deliveries) {
+    const [only] = entries;
+    if (entries.length === 1 && only?.kind === 'delivered') {
+      only.count(counts);
+      lines.push(only.line());
+    } else {
+      const row = fold(undefined, entries, counts);
+      if (row) lines.push(toCopy(row));
+    }
   }
-  if (rows.length > 0) await copy('waypost.deliveries', COLUMNS, toCopy(rows));
+  if (lines.length > 0) await copy('waypost.deliveries', COLUMNS, `${lines.join('\n')}\n`);
 }
 
 /**
  * @returns the acceptance times of the updated rows
  * @throws `23505` if another process adds one of the deliveries at the same time
  */
-async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts: MinuteCount[]): Promise<number[]> {
+async function change({ query }: Queries, deliveries: DeliveryEntry[][], counts: CountSums): Promise<number[]> {
   if (deliveries.length === 0) return [];
   const keys = deliveries.flatMap(([event]) =>
-    event ? [{ accepted_at: Date.parse(event.acceptedAt), id: event.delivery }] : [],
+    event ? [{ accepted_at: acceptedAtIn(event), id: event.delivery }] : [],
   );
   const found = await query(
     `select ${COLUMNS.replace(/\w+/g, 'd.$&')} from waypost.deliveries d
@@ -147,7 +159,7 @@ async function change({ query }: Queries, deliveries: DeliveryEvent[][], counts:
 async function makeParts(
   kind: Database['kind'],
   { query }: Queries,
-  deliveries: DeliveryEvent[][],
+  deliveries: DeliveryEntry[][],
   parts: readonly TablePartition[],
 ): Promise<{ made: TablePartition[]; touched: Touched }> {
   const made: TablePartition[] = [];
@@ -155,7 +167,7 @@ async function makeParts(
   let all = parts;
   let last: TablePartition | undefined;
   for (const [event] of deliveries) {
-    const at = event ? Date.parse(event.acceptedAt) : NaN;
+    const at = event ? acceptedAtIn(event) : NaN;
     // Most events belong to the same partition as the event before.
     if (Number.isNaN(at) || (last && partOf([last], at))) continue;
     last = partOf(all, at);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { messageOf } from '../../../shared/service/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from '../audiences/store';
@@ -15,8 +14,8 @@ import {
   partsToIndex,
   type SizedPartition,
 } from './table-partitions';
-import { type Event } from './parse-events';
-import { readParts, recordEvents } from './record-events';
+import { type DeliveryEntry, type Event } from './parse-events';
+import { acceptedAtIn, readParts, recordEvents } from './record-events';
 import { shortenIds } from './stored-id';
 
 /** Keeps the history within its time and size limits. */
@@ -82,10 +81,11 @@ export class StoredDeliveries {
   async record(database: Database, events: readonly Event[]): Promise<void> {
     const { keep, now, forgotten } = this.options;
     const oldest = now() - keep.forMs;
-    const kept = events.filter((event) => event.kind === 'circuit' || Date.parse(event.acceptedAt) >= oldest);
+    const kept = events.filter((event) => event.kind === 'circuit' || acceptedAtIn(event) >= oldest);
     const admit = async (queries: Queries) => {
       await forgotten.learn(queries, database.kind, now());
-      return (event: DeliveryEvent) => !forgotten.has(event);
+      return (entry: DeliveryEntry) =>
+        !forgotten.has(entry.kind === 'delivered' ? entry.sender : entry, acceptedAtIn(entry));
     };
     try {
       for (const [name, rows] of await recordEvents(database, kept, this.#parts, admit)) {

@@ -76,42 +76,46 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
   };
 }
 
-/** Rows in the text format of COPY, in the order of `COLUMNS`. */
-export function toCopy(rows: readonly DeliveryRow[]): string {
-  let text = '';
-  for (const row of rows) text += lineOf(row);
-  return text;
-}
-
-const NULL = '\\N';
+export const NULL = '\\N';
 /** A text of PostgreSQL cannot contain NUL. */
 const ESCAPED: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\ufffd' };
 const SPECIAL = /[\\\t\n\r\0]/;
 const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
 
-function lineOf(row: DeliveryRow): string {
+/** Returns the line of a row in the text format of COPY, in the order of `COLUMNS`, without the line break. */
+export function toCopy(row: DeliveryRow): string {
   const { id, message, source, destination, type, event, userId, anonymousId, reason, record, job } = row;
   // Fields rarely need escaping, so one test covers them all.
   const plain = !SPECIAL.test(
     `${id}${message}${source}${destination}${type}${record}${userId ?? ''}${anonymousId ?? ''}${reason ?? ''}${event ?? ''}`,
   );
   const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
-  const tries = JSON.stringify(row.tries);
   const last = lastOf(row);
+  const batches = batchesOf(row.tries);
   return (
     `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
     `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
     `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
-    // JSON contains none of the other special characters.
-    `${tries.includes('\\') ? tries.replaceAll('\\', '\\\\') : tries}\t${field(anonymousId)}\t` +
+    `${copiedJson(row.tries)}\t${field(anonymousId)}\t` +
     `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\t` +
-    `${listOrNull(batchesOf(row.tries))}\t${field(job)}\n`
+    `${batches ? copiedList(batches) : NULL}\t${field(job)}`
   );
 }
 
-/** An array of PostgreSQL. Its elements are quoted as in JSON. */
-function listOrNull(items: readonly string[] | null): string {
-  return items ? escaped(`{${items.map((item) => JSON.stringify(item)).join(',')}}`) : NULL;
+/** Returns an array of PostgreSQL. Its elements are quoted as in JSON. */
+export function copiedList(items: readonly string[]): string {
+  return escaped(`{${items.map((item) => JSON.stringify(item)).join(',')}}`);
+}
+
+/** Returns a value as JSON. JSON contains none of the other special characters. */
+export function copiedJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json.includes('\\') ? json.replaceAll('\\', '\\\\') : json;
+}
+
+/** Returns a text as it is in a line. */
+export function copied(text: string): string {
+  return SPECIAL.test(text) ? escaped(text) : text;
 }
 
 function escapedOrNull(value: string | null | undefined): string {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { MAX_ID_BYTES } from '../../../shared/model/message';
 
 /**
- * Converts a user id to its stored form. Pure.
+ * Converts a user id to its stored form, and checks other ids. Pure.
  *
  * Ingest accepts ids of at most 512 bytes. Records from before that limit may have ids of any length, but an index row
  * of PostgreSQL holds at most 2,704 bytes. So a longer id is stored as its first 100 characters, `…`, and its SHA-256.
@@ -36,4 +36,11 @@ export function shortenIds(part: string): string {
   return `update waypost.${part}
     set user_id = left(user_id, ${SHOWN_CHARACTERS}) || '…' || encode(sha256(convert_to(user_id, 'UTF8')), 'hex')
     where octet_length(user_id) > ${MAX_ID_BYTES}`;
+}
+
+const MAX_ID_CHARACTERS = 256;
+
+/** Ids that Waypost generates are far shorter. Ids are indexed, and the size of an index row is limited. */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ID_CHARACTERS;
 }

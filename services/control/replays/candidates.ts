@@ -178,12 +178,3 @@ export function deliveredWebhooks(tries: readonly Try[]): Set<string> {
   }
   return delivered;
 }
-
-/** Returns the fields by which the history tests whether the user was deleted. */
-export function asEvent({ userId, anonymousId, sourceId, acceptedAt }: Delivery) {
-  return {
-    ...(userId !== undefined && { userId }),
-    ...(anonymousId !== undefined && { anonymousId }),
-    ...{ source: sourceId, acceptedAt: new Date(acceptedAt).toISOString() },
-  };
-}

@@ -10,7 +10,6 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
 import {
-  asEvent,
   type Candidate,
   candidateOf,
   deliveredWebhooks,
@@ -115,7 +114,7 @@ export class JobRun {
     await history.learnDeletions();
     const candidates = records
       .flatMap((record) => candidateOf(record, job.scope, config) ?? [])
-      .filter(({ delivery }) => !history.forgotten.has(asEvent(delivery)));
+      .filter(({ delivery: d }) => !history.forgotten.has({ ...d, source: d.sourceId }, d.acceptedAt));
     const ids = candidates.map(({ delivery }) => delivery.id);
     const withTries = job.scope.onlyFailedUrls === true;
     const known = await history.ask((database) => knownOf(database, ids, { withTries }));

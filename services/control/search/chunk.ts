@@ -83,7 +83,7 @@ const GROWTH = 20;
 /** UTF-8 takes at most this for each UTF-16 code unit. */
 const MOST_BYTES = 3;
 
-/** Splits entries by the length of their texts. It copies each text at once, since waiting strings fill the heap. */
+/** Splits entries by the length of their texts. Strings that wait would fill the heap, so it copies each text into a buffer. */
 export class Chunks {
   readonly #chunks: OpenChunk[] = [];
 

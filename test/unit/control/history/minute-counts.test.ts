@@ -1,5 +1,5 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { type MinuteCount, countsOf, percentile, sumCounts } from '../../../../services/control/history/minute-counts';
+import { type MinuteCount, countsOf, CountSums, percentile } from '../../../../services/control/history/minute-counts';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
 
@@ -77,7 +77,7 @@ it('an event counts in its minute', () => {
 
 it('counts of the same destination, minute and kind are added', () => {
   const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
-  expect(sumCounts([one, { ...one, count: 2 }, { ...one, destination: 'b' }])).toEqual([
+  expect(new CountSums([one, { ...one, count: 2 }, { ...one, destination: 'b' }]).all()).toEqual([
     { ...one, count: 3 },
     { ...one, destination: 'b' },
   ]);
@@ -86,12 +86,12 @@ it('counts of the same destination, minute and kind are added', () => {
 
 describe('a percentile', () => {
   const buckets = (times: number[]) =>
-    sumCounts(
+    new CountSums(
       times.flatMap((ms) => {
         const settled = { ...anAttempt(), at: new Date(START + ms).toISOString() };
         return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({ ...count, minute: 0 }));
       }),
-    );
+    ).all();
 
   it('the percentile is null if nothing was delivered', () => {
     expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { evidenceOf } from '../../../../services/control/alerts/evidence';
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
-import { countsOf, sumCounts } from '../../../../services/control/history/minute-counts';
+import { countsOf, CountSums } from '../../../../services/control/history/minute-counts';
 import { parseEvents } from '../../../../services/control/history/parse-events';
+import { toCopy } from '../../../../services/control/history/row-codec';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
+import { type PlainSuccess } from '../../../../shared/model/attempt-rows';
 import { eventOf, rowsOf, success } from '../../../support/successes';
 
 const successes = fc.array(success, { minLength: 1, maxLength: 20 });
@@ -13,24 +15,53 @@ const record = (value: Buffer) => ({ value, timestampMs: START }) as unknown as 
 /** Returns the rows of the history and the counts that these records lead to. */
 function historyOf(values: readonly Buffer[]) {
   const rows = new Map<string, DeliveryRow>();
-  const counts = values
-    .flatMap((value) => parseEvents(record(value)))
-    .flatMap((event) => {
-      if (event === undefined || event.kind === 'circuit') throw new Error('unusable');
-      const before = rows.get(event.delivery);
-      const after = applyEvent(before, event);
-      rows.set(event.delivery, after);
-      return countsOf(before, after);
-    });
-  return { rows, counts: sumCounts(counts) };
+  const counts = new CountSums();
+  for (const entry of values.flatMap((value) => parseEvents(record(value)))) {
+    if (entry === undefined || entry.kind === 'circuit') throw new Error('unusable');
+    const before = rows.get(entry.delivery);
+    const after = applyEvent(before, entry.kind === 'delivered' ? entry.event() : entry);
+    rows.set(entry.delivery, after);
+    for (const count of countsOf(before, after)) counts.add(count);
+  }
+  return { rows, counts: counts.all() };
 }
+
+const usable = (given: PlainSuccess[]) => given.filter(({ delivery }) => delivery.messageId.length <= 256);
 
 it('the history and its counts are the same from rows as from single records', () => {
   fc.assert(
-    fc.property(successes, (given) => {
-      const usable = given.filter(({ delivery }) => delivery.messageId.length <= 256);
-      const singles = usable.map((each) => Buffer.from(JSON.stringify(eventOf(each))));
-      expect(historyOf(usable.length > 0 ? [rowsOf(usable)] : [])).toEqual(historyOf(singles));
+    fc.property(successes.map(usable), (given) => {
+      const singles = given.map((each) => Buffer.from(JSON.stringify(eventOf(each))));
+      expect(historyOf(given.length > 0 ? [rowsOf(given)] : [])).toEqual(historyOf(singles));
+    }),
+  );
+});
+
+/** A random success of a first attempt. */
+const first = success.map((each) => ({ ...each, delivery: { ...each.delivery, hop: 0, replay: 0 } }));
+
+it('a first attempt adds the same line and counts as its event', () => {
+  fc.assert(
+    fc.property(first, (given) => {
+      for (const entry of usable([given]).flatMap((each) => parseEvents(record(rowsOf([each]))))) {
+        if (entry?.kind !== 'delivered') throw new Error('not taken for a first attempt');
+        const row = applyEvent(undefined, entry.event());
+        expect(entry.line()).toBe(toCopy(row));
+        const counts = new CountSums();
+        entry.count(counts);
+        expect(counts.all()).toEqual(new CountSums(countsOf(undefined, row)).all());
+      }
+    }),
+  );
+});
+
+it('the sender of a row is that of its event', () => {
+  fc.assert(
+    fc.property(first, (given) => {
+      const [entry] = parseEvents(record(rowsOf(usable([given]))));
+      if (entry?.kind !== 'delivered') return;
+      const { userId, anonymousId, source } = eventOf(given);
+      expect(entry.sender).toEqual({ userId, anonymousId, source });
     }),
   );
 });

@@ -56,7 +56,7 @@ it('entries are split by the length of their texts, and none is lost', async () 
       const chunks = (await unpackAll(given, most)).map(entriesOf);
       expect(chunks.flat()).toEqual(given);
       for (const chunk of chunks) {
-        // Each text has a line break behind it.
+        // A line break ends each text.
         const length = chunk.reduce((sum, { lines }) => sum + lines.join('\n').length + 1, 0);
         expect(chunk.length === 1 || length <= most).toBe(true);
       }
