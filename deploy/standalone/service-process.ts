@@ -39,7 +39,7 @@ const NODE_FLAGS = [
  */
 const FRUGAL: Partial<Record<ProcessName, { flags: readonly string[]; env: NodeJS.ProcessEnv }>> = {
   control: {
-    flags: ['--max-semi-space-size=8', '--initial-old-space-size=48'],
+    flags: ['--initial-old-space-size=48'],
     env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' },
   },
 };
