@@ -2,10 +2,10 @@ import { type Outcome, runChaos } from '../../tools/chaos/run';
 
 /** Twenty seconds of random faults under load, with a fixed seed; `npm run chaos` runs longer and with other seeds. */
 
-const SEED = 20_313;
+const SEED = 20_240;
 
 test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
-  // Faults are kills, stops and freezes of services and broker, and endpoints that misbehave.
+  // Faults are kills, stops and freezes of services, and endpoints that misbehave.
   const lines: string[] = [];
   const options = {
     seed: SEED,
