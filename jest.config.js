@@ -6,8 +6,8 @@ const common = {
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2023', parser: { syntax: 'typescript' } } }] },
 };
 
-/** What starts processes: none of them outlives its test file, and a busy machine of two cores has time to start them. */
-const withProcesses = { ...common, testEnvironment: '<rootDir>/test/support/environment.ts', testTimeout: 240_000 };
+/** What starts processes: none of them outlives its test file. */
+const withProcesses = { ...common, testEnvironment: '<rootDir>/test/support/environment.ts' };
 
 module.exports = {
   projects: [
@@ -29,7 +29,8 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },
   ],
-  testTimeout: 60_000,
+  // A busy machine of two cores has time to start processes. Jest ignores a timeout of a project.
+  testTimeout: 240_000,
   // Most of them wait rather than compute: on two cores one at a time takes twice as long.
   maxWorkers: 2,
   // A worker that has run a hundred files is ten times slower at what makes many promises: start another instead.
