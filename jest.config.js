@@ -31,8 +31,8 @@ module.exports = {
   ],
   // A busy machine of two cores has time to start processes. Jest ignores a timeout of a project.
   testTimeout: 240_000,
-  // Most of them wait rather than compute: on two cores one at a time takes twice as long.
-  maxWorkers: 2,
+  // Those with processes wait rather than compute: each keeps half a core busy.
+  maxWorkers: 3,
   // A worker that has run a hundred files is ten times slower at what makes many promises: start another instead.
   workerIdleMemoryLimit: '600MB',
   testSequencer: '<rootDir>/test/support/sequencer.js',

@@ -1,18 +1,25 @@
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
- * Runs slow tests first, so that no worker is left with a minute of work while the other has none: the longest, then whole
- * systems, single services and libraries. Within a tier the order is Jest's (the slowest of the last run first, or the
- * larger file).
+ * Runs slow tests first, so that no worker is left with a minute of work while the others have none: the longest, then
+ * whole systems, single services and libraries. Within a tier the order is Jest's (the slowest of the last run first, or
+ * the larger file). Unit tests come last, because they compute, and the others would have to wait for the processor.
  */
 const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
-/** Tests of a minute or more: on a machine that has not run them yet, Jest would sort them by file size. */
-const LONGEST = ['e2e/crash', 'unit/kafka/group/group', 'e2e/console', 'e2e/chaos', 'e2e/rolling'];
+/**
+ * Tests of a minute or more, in their order: those that keep the processor busy alternate with those that wait. On a
+ * machine that has not run them yet, Jest would sort them by file size.
+ */
+const LONGEST = [
+  ...['e2e/console', 'integration/control-pair', 'e2e/stories-recall', 'e2e/crash', 'integration/audiences'],
+  ...['e2e/rolling', 'e2e/send-now', 'integration/poison', 'e2e/chaos'],
+];
 
 module.exports = class SlowestFirst extends Sequencer {
   sort(tests) {
     const tier = (test) => TIERS.indexOf(test.context.config.displayName?.name);
-    const long = (test) => (LONGEST.some((name) => test.path.endsWith(`/${name}.test.ts`)) ? 0 : 1);
+    const place = (test) => LONGEST.findIndex((name) => test.path.endsWith(`/${name}.test.ts`));
+    const long = (test) => (place(test) < 0 ? LONGEST.length : place(test));
     return super.sort(tests).sort((a, b) => long(a) - long(b) || tier(a) - tier(b));
   }
 };
