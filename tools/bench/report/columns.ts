@@ -1,5 +1,5 @@
 import { type CpuUse } from '../../harness/usage';
-import { sum } from '../arithmetic';
+import { median, sum } from '../arithmetic';
 import { type Round } from './figures';
 
 /** The means by which each case describes the rows of its figures once: title, unit, value and goal. Pure. */
@@ -64,6 +64,11 @@ export function rows<F>(title: string, of: (round: Round) => F | undefined, colu
 /** Returns the figures of the first round that has them: they name the phases and cases that have rows. */
 export function first<F>(rounds: readonly Round[], of: (round: Round) => F | undefined): F | undefined {
   return rounds.map(of).find((figure) => figure !== undefined);
+}
+
+/** Returns the CPU-µs of a request of the bare loop; undefined if it was not measured. */
+export function bareMicros({ bare }: Round): number | undefined {
+  return bare.length > 0 ? median(bare.map(({ microsEach }) => microsEach)) : undefined;
 }
 
 /** Returns the CPU-µs of these processes for each of the counted ones; undefined if one was not on this machine. */

@@ -2,7 +2,19 @@ import { SERVICES } from '../../../deploy/standalone/service-list';
 import { median, ratio, sum } from '../arithmetic';
 import { audienceRows, filterRows } from './audience-rows';
 import { loadRows } from './load-rows';
-import { type Column, first, type Goal, least, micros, microsOf, most, PER_WEBHOOK, type Row, rows } from './columns';
+import {
+  bareMicros,
+  type Column,
+  first,
+  type Goal,
+  least,
+  micros,
+  microsOf,
+  most,
+  PER_WEBHOOK,
+  type Row,
+  rows,
+} from './columns';
 import { type DeliveryFigure, type PipelineFigure, type Round } from './figures';
 import { batchedRows, http2Rows, proxyRows } from './egress-rows';
 import { isolationRows } from './isolation-rows';
@@ -56,15 +68,21 @@ function costs(): Row[] {
       ['', PER_WEBHOOK, (t) => meanMicros(t.with)],
       ['', '× without', (t) => ratio(meanMicros(t.with), meanMicros(t.without)), most(1.1)],
     ]),
-    ...loop('all, batches of 100', ({ batches }) => batches, { cpu: most(0.15), ratio: most(4) }),
-    ...loop('all, single calls', ({ singles }) => singles, { cpu: most(0.25) }),
+    ...loop('all, batches of 100', ({ batches }) => batches, { all: most(4.85), services: most(4) }),
+    ...loop('all, single calls', ({ singles }) => singles, { all: most(9) }),
     ...rows('call sent to webhook received', ({ latency }) => latency, [
-      [', p50', 'ms', ({ p50Ms }) => p50Ms, most(4)],
-      [', p99', 'ms', ({ p99Ms }) => p99Ms, most(15)],
+      [', p50', 'ms', ({ p50Ms }) => p50Ms, most(3)],
+      [', p99', 'ms', ({ p99Ms }) => p99Ms, most(10)],
       [', longest', 'ms', ({ maxMs }) => maxMs],
     ]),
     ...rows('sustained', ({ sustained }) => sustained, [
-      [', batches of 100', 'webhooks/s', ({ perSecond }) => perSecond, least(5_000)],
+      [', batches of 100', 'webhooks/s', ({ perSecond }) => perSecond],
+      [
+        ', batches of 100, where the bare loop takes 33 µs',
+        'webhooks/s',
+        ({ perSecond }, round) => (perSecond * (bareMicros(round) ?? NaN)) / 33,
+        least(9_000),
+      ],
       [': its worst second', 'webhooks/s', ({ worstSecond }) => worstSecond],
       [
         ': memory of all services, after',
@@ -75,11 +93,11 @@ function costs(): Row[] {
   ];
 }
 
-/** @param goals.cpu CPU-seconds per 1,000 webhooks, including the broker */
+/** @param goals.all including the broker */
 function loop(
   title: string,
   of: (round: Round) => PipelineFigure | undefined,
-  goals: { cpu: Goal; ratio?: Goal },
+  goals: { all: Goal; services?: Goal },
 ): Row[] {
   const part = (about: string, name: string): Column<PipelineFigure> => [
     `: ${about}${name}`,
@@ -87,9 +105,15 @@ function loop(
     (figure) => micros(figure, name),
   ];
   return rows(title, of, [
-    ['', 'webhooks/s', ({ perSecond }) => perSecond, least(5_000)],
-    [': services and broker', 'CPU-s/1,000', (f) => ratio(micros(f, ...SERVICES, 'broker'), 1_000), goals.cpu],
-    [': services', '× bare loop', (f, round) => ratio(micros(f, ...SERVICES), bareMicros(round)), goals.ratio],
+    ['', 'webhooks/s', ({ perSecond }) => perSecond],
+    [': services and broker', 'CPU-s/1,000', (f) => ratio(micros(f, ...SERVICES, 'broker'), 1_000)],
+    [
+      ': services and broker',
+      '× bare loop',
+      (f, round) => ratio(micros(f, ...SERVICES, 'broker'), bareMicros(round)),
+      goals.all,
+    ],
+    [': services', '× bare loop', (f, round) => ratio(micros(f, ...SERVICES), bareMicros(round)), goals.services],
     ...[...SERVICES, 'broker'].map((name) => part('', name)),
     ...['bench', 'receiver'].map((name) => part('(not counted) ', name)),
   ]);
@@ -157,10 +181,6 @@ function hostile(): Row[] {
 
 function bareOf({ bare }: Round) {
   return bare.length > 0 ? bare : undefined;
-}
-
-function bareMicros({ bare }: Round): number | undefined {
-  return bare.length > 0 ? median(bare.map(({ microsEach }) => microsEach)) : undefined;
 }
 
 function meanMicros(runs: readonly DeliveryFigure[]): number | undefined {

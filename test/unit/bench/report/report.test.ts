@@ -56,12 +56,26 @@ const lineOf = (text: string, words: RegExp) => text.split('\n').find((line) => 
 describe('the report', () => {
   it('a ratio is taken within a round, and the report shows the median', () => {
     const text = report(results([aRound(20, aLoop()), aRound(40, aLoop()), aRound(30, aLoop())]));
-    expect(lineOf(text, /all, batches of 100: services .*× bare/)).toMatch(/ 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/);
+    expect(lineOf(text, /all, batches of 100: services {2}.*× bare/)).toMatch(/ 3\.00 +2\.25 to 4\.50 .*≤ 4\.00 +met/);
   });
 
   it('the CPU of a thousand webhooks includes the broker, but not load and receiver', () => {
     const text = report(results([aRound(20, aLoop())]));
-    expect(lineOf(text, /services and broker/)).toMatch(/ 0\.120 +one run .*≤ 0\.150 +met/);
+    expect(lineOf(text, /services and broker .*CPU-s/)).toMatch(/ 0\.120 +one run /);
+    expect(lineOf(text, /services and broker .*× bare/)).toMatch(/ 6\.00 +one run .*≤ 4\.85 +missed by 24 %/);
+  });
+
+  it('goals for cores and rates are in proportion to the speed of the machine', () => {
+    const used = aLoop().cpu;
+    const times = { count: 1, p50Ms: 2, p99Ms: 9, maxMs: 20, missing: 0 };
+    const round = aRound(27.5, undefined);
+    const sustained = { ...aLoop(), seconds: 60, perSecond: 6_000, worstSecond: 1, rssMb: { before: {}, after: {} } };
+    const load = { idle: { cpu: used, rssMb: {} }, rates: [{ ...times, perSecond: 50, cpu: used }] };
+    const text = report(results([{ ...round, load, sustained }]));
+    expect(lineOf(text, /50 single calls\/s where the bare loop takes 55/)).toMatch(
+      / 0\.240 .*≤ 0\.200 +missed by 20 %/,
+    );
+    expect(lineOf(text, /sustained.* where the bare loop takes 33/)).toMatch(/ 5,000 .*≥ 9,000 +missed/);
   });
 
   it('the report has no rows for parts that did not run', () => {
