@@ -13,7 +13,7 @@ type Query<N extends ListId> = NonNullable<Operations[N]['query']>;
 interface List<N extends ListId> extends About {
   /** the operation that lists the rows */
   from: N;
-  columns: Column<Row<N>>[] | ((session: Session) => Promise<Column<Row<N>>[]>);
+  columns: Column<Row<N>>[] | ((session: Session, rows: Row<N>[]) => Promise<Column<Row<N>>[]>);
   /** text to print instead of an empty table */
   empty: string;
   /** options by parameter of the query */
@@ -44,7 +44,11 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
     const input = { query } as unknown as Input<N>;
     const rows = await readList(session.api(), from, input, limit);
     const shown =
-      typeof columns !== 'function' ? columns : rows.length > 0 && !session.print.json ? await columns(session) : [];
+      typeof columns !== 'function'
+        ? columns
+        : rows.length > 0 && !session.print.json
+          ? await columns(session, rows)
+          : [];
     session.print.rows(shown, rows, empty);
   });
 }

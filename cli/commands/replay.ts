@@ -140,7 +140,9 @@ async function follow(session: Session, id: string): Promise<number> {
 
 /** Returns the number of sent deliveries without a result. */
 function openOf({ action, sent, delivered, failedAgain }: Replay): number {
-  return action === 'cancel' || delivered === null || failedAgain === null ? 0 : sent - delivered - failedAgain;
+  return action === 'cancel' || delivered === null || failedAgain === null
+    ? 0
+    : Math.max(0, sent - delivered - failedAgain);
 }
 
 function isActive({ status }: Replay): boolean {

@@ -1,12 +1,13 @@
 import { type Destination } from '../../shared/api/operations';
+import { MOST_OVERVIEW_ROWS } from '../../shared/api/overview';
 import { type Session } from '../command';
 import { paintOf } from './paint';
 import { type Column } from './table';
 
 /** Shows destinations in lists. */
 
-export async function columnsWithHealth(session: Session): Promise<Column<Destination>[]> {
-  return columnsOf(await healthOf(session));
+export async function columnsWithHealth(session: Session, rows: Destination[]): Promise<Column<Destination>[]> {
+  return columnsOf(await healthOf(session, rows));
 }
 
 const columnsOf = (health: ReadonlyMap<string, string>): Column<Destination>[] => [
@@ -19,14 +20,19 @@ const columnsOf = (health: ReadonlyMap<string, string>): Column<Destination>[] =
   { title: 'URLS', of: ({ webhooks }) => webhooks.map(({ url }) => url ?? 'lost').join(' ') },
 ];
 
-/** Returns the health of each destination; empty while the history is away. */
-async function healthOf({ api }: Session): Promise<Map<string, string>> {
+/** Returns the health of each destination, as far as the history tells it: none while it is away. */
+async function healthOf({ api }: Session, rows: readonly Destination[]): Promise<Map<string, string>> {
+  const health = new Map<string, string>();
   try {
-    const { data } = await api().call('GET /overview', {});
-    return new Map(data.data.map(({ destination, state }) => [destination, state]));
+    for (let i = 0; i < rows.length; i += MOST_OVERVIEW_ROWS) {
+      const ids = rows.slice(i, i + MOST_OVERVIEW_ROWS).map(({ id }) => id);
+      const { data } = await api().call('GET /overview', { query: { ids: ids.join(',') } });
+      for (const { destination, state } of data.data) health.set(destination, state);
+    }
   } catch {
-    return new Map();
+    // The list has no health then.
   }
+  return health;
 }
 
 export function stateOf({ enabled, paused }: Destination): string {

@@ -11,9 +11,9 @@ import { tierDelayMs } from '../../shared/kafka/topics';
  * half of the rate at least continues for five seconds before or after. A steady flow is delayed only while it begins:
  * after that its rate is its mean, and the margin brings the delay to an end.
  *
- * A backlog from an outage of this service returns evenly over two spreads, beside the steady flow that continues. The records
- * of the next spread are in the tier already, and tell a steady flow from a crowd. A backlog that is no larger than this
- * flow in a spread, as after a restart, returns over one.
+ * A backlog from an outage of this service returns evenly over two spreads, beside the steady flow. The records of the next
+ * spread are in the tier already, and show whether a flow continues. A backlog that is no larger than the flow of a spread, as
+ * after a restart, returns over one spread.
  */
 
 /**

@@ -63,7 +63,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   const admin = client.admin();
   const since = performance.now();
   await connectAdmin(admin, requireBrokers(settings));
-  await letOthersReturn(performance.now() - since, log);
+  const othersReturned = letOthersReturn(performance.now() - since, log);
   const prefix = settings.WAYPOST_TOPIC_PREFIX;
   const topics: CreateTopicsOptions = {
     ...{ prefix, specs: specsOf(settings), partitions: settings.WAYPOST_PARTITIONS, log },
@@ -71,7 +71,7 @@ export async function connectKafka(settings: Settings, options: { clientId: stri
   };
   await createTopics(admin, topics);
   const led = allowLeaderless(plain, 'led');
-  return port({ client, led, admin, prefix, topics, rack: settings.KAFKA_CLIENT_RACK, log });
+  return port({ client, led, admin, prefix, topics, rack: settings.KAFKA_CLIENT_RACK, othersReturned, log });
 }
 
 interface PortParts {
@@ -83,10 +83,12 @@ interface PortParts {
   topics: CreateTopicsOptions;
   /** where this process runs; consumers then read from a replica there */
   rack: string | undefined;
+  /** resolves when consumers may join their groups */
+  othersReturned: Promise<void>;
   log: Log;
 }
 
-function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts): Kafka {
+function port({ client, led, admin, prefix, topics, rack = '', othersReturned, log }: PortParts): Kafka {
   const consumer = (groupId: string, more: Partial<ConsumerConfig> = {}) =>
     led.consumer({
       groupId,
@@ -115,6 +117,7 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
       return new KafkaBatchProducer(producer, producerOptions, log);
     },
     consume: async (consumeOptions) => {
+      await othersReturned;
       const membership = new Membership();
       const groupId = `${prefix}waypost-${consumeOptions.group}`;
       const { maxBytesPerPartition = PARTITION_BYTES, fetchWaitMs = FETCH_WAIT_MS, batchMs } = consumeOptions;
@@ -146,7 +149,13 @@ function port({ client, led, admin, prefix, topics, rack = '', log }: PortParts)
 }
 
 async function startTail(
-  { client, admin, ledAdmin, prefix, log }: Omit<PortParts, 'led' | 'rack' | 'topics'> & { ledAdmin: Admin },
+  {
+    client,
+    admin,
+    ledAdmin,
+    prefix,
+    log,
+  }: Pick<PortParts, 'client' | 'admin' | 'prefix' | 'log'> & { ledAdmin: Admin },
   options: TailOptions,
 ): Promise<Tail> {
   const connect = (topic: string) => connectCluster(client, topic);

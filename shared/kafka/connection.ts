@@ -15,9 +15,9 @@ import { readSettingFile, saslOf } from './sasl/sasl';
 
 const PAUSE_MS = 100;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A broker that works lets a process in sooner. One that stands still ends the sessions of all consumers. */
+/** A working broker answers sooner. After a longer silence the sessions of all consumers may have ended. */
 const PROMPT_MS = 2_000;
-/** Twice the time that consumers need to return to their partitions (consumer/returning-members.ts). */
+/** Twice the time in which consumers return to their partitions (consumer/returning-members.ts). */
 export const OTHERS_RETURN_MS = 6_000;
 /**
  * Groups are spread over the partitions of `__consumer_offsets` by the hash of their name. Names whose last letters
@@ -74,7 +74,7 @@ export async function waitForKafka(address: KafkaAddress, deadlineMs: number, gi
 export async function letOthersReturn(connectMs: number, log: Log): Promise<void> {
   if (connectMs < PROMPT_MS) return;
   log.info({ connectMs, waitMs: OTHERS_RETURN_MS }, 'kafka.answered_late');
-  await sleep(OTHERS_RETURN_MS);
+  await sleep(OTHERS_RETURN_MS, { ref: false });
 }
 
 /** Connects an admin. @throws AppError `cannot_start`, with one sentence that says what to check */

@@ -5,7 +5,7 @@ import { type Outcome, runChaos } from '../../tools/chaos/run';
 const SEED = 20_240;
 
 test('under random faults every acknowledged call reaches one end, and every repeat is explained', async () => {
-  // Faults are kills, stops and freezes of services, and endpoints that misbehave.
+  // The faults are kills, stops and freezes of services; crash.test.ts breaks the broker. Some endpoints misbehave.
   const lines: string[] = [];
   const options = {
     seed: SEED,

@@ -190,35 +190,28 @@ describe('an endpoint that demands a client certificate', () => {
     }
   });
 
-  // Beside the others, as it waits longest.
-  test.concurrent(
-    'a client certificate that expires after it was set is named, and one that has expired is not accepted',
-    async () => {
-      const sink = await startSink({ tls: { ...signed('the endpoint'), ...demands } });
-      try {
-        const url = sink.url('/');
-        const refused = await stage.system.control('PATCH', `/destinations/${ids.failing}`, {
-          webhooks: [{ url, headers: {}, tls: tlsOf(signed('old', past)) }],
-        });
-        expect([refused.status, refused.body.errors]).toMatchObject([
-          422,
-          [{ pointer: '#/webhooks/0/tls/certificate' }],
-        ]);
-        // Long enough for the call that sets it, and for the one whose reader knows it.
-        const notAfter = new Date(Date.now() + 10_000);
-        const webhooks = [Object.assign({ url }, { tls: tlsOf(signed('short', { notAfter })) })];
-        const { send } = await stage.connect({ webhooks });
-        await eventually(() => expect(Date.now()).toBeGreaterThan(notAfter.getTime() + 1_000));
-        const { messageId } = await send();
-        const { urls } = await stage.topics.event(messageId, 'attempt', ({ n }) => n === 1);
-        const message = expect.stringMatching(/the client certificate expired at \d{4}-/);
-        expect(urls).toMatchObject([{ outcome: 'retry', error: { message } }]);
-        expect(sink.requests).toEqual([]);
-      } finally {
-        await sink.close();
-      }
-    },
-  );
+  test('a client certificate that expires after it was set is named, and one that has expired is not accepted', async () => {
+    const sink = await startSink({ tls: { ...signed('the endpoint'), ...demands } });
+    try {
+      const url = sink.url('/');
+      const refused = await stage.system.control('PATCH', `/destinations/${ids.failing}`, {
+        webhooks: [{ url, headers: {}, tls: tlsOf(signed('old', past)) }],
+      });
+      expect([refused.status, refused.body.errors]).toMatchObject([422, [{ pointer: '#/webhooks/0/tls/certificate' }]]);
+      // Long enough for the call that sets it, and for the one whose reader knows it.
+      const notAfter = new Date(Date.now() + 10_000);
+      const webhooks = [Object.assign({ url }, { tls: tlsOf(signed('short', { notAfter })) })];
+      const { send } = await stage.connect({ webhooks });
+      await eventually(() => expect(Date.now()).toBeGreaterThan(notAfter.getTime() + 1_000));
+      const { messageId } = await send();
+      const { urls } = await stage.topics.event(messageId, 'attempt', ({ n }) => n === 1);
+      const message = expect.stringMatching(/the client certificate expired at \d{4}-/);
+      expect(urls).toMatchObject([{ outcome: 'retry', error: { message } }]);
+      expect(sink.requests).toEqual([]);
+    } finally {
+      await sink.close();
+    }
+  });
 });
 
 /** Returns all records of all topics as text. */

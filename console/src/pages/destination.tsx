@@ -135,8 +135,8 @@ function Switches({ destination, onChanged }: { destination: Destination; onChan
 
 /** Returns the number of deliveries that wait at a destination; undefined until it is known. */
 function useWaiting(destination: string): number | undefined {
-  const read = useRead('GET /overview', { query: { destination } }, { keep: true });
-  const row = read.data?.data.data.find((each) => each.destination === destination);
+  const read = useRead('GET /overview', { query: { destination, ids: destination } }, { keep: true });
+  const [row] = read.data?.data.data ?? [];
   return row && row.waiting + row.retrying + row.held;
 }
 

@@ -51,7 +51,7 @@ export async function troubled({ query }: Queries): Promise<Map<string, Health>>
   return byDestination(await query<HealthRow>('select destination, health from waypost.health where not quiet'));
 }
 
-/** Returns the ids of the same destinations. */
+/** Returns the ids of the destinations that may need a decision. */
 export async function troubledIds({ query }: Queries): Promise<string[]> {
   const rows = await query<{ destination: string }>('select destination from waypost.health where not quiet');
   return rows.map(({ destination }) => destination);

@@ -146,13 +146,14 @@ export class EventBuffer {
 
   /**
    * Returns the events after the last one that a reader saw, in order. If that one is unknown here (dropped, or sent by
-   * another process), returns all from shortly before its time on: rather twice than never.
+   * another process), returns all from shortly before its time on: rather twice than never. For the same reason a later
+   * event counts, though it arrived before: after a start, whole partitions arrive one behind the other.
    */
   since(id: string, filter: EventFilter): Entry[] {
     const seen = this.#find(id);
     const atMs = timeOf(id) ?? Infinity;
     return this.#all(filter.source)
-      .filter((entry) => (seen ? entry.order > seen.order : entry.atMs >= atMs - OVERLAP_MS))
+      .filter((entry) => (seen ? entry.order > seen.order || entry.atMs > seen.atMs : entry.atMs >= atMs - OVERLAP_MS))
       .filter((entry) => entry.matches(filter) && !this.hides(entry))
       .sort((a, b) => a.order - b.order);
   }

@@ -38,7 +38,7 @@ const HALF_TRIES = 2;
 /** A record that waits. */
 interface Waiting<E> extends Queued {
   parse: Parsing<E>['events'];
-  /** once its batch is written */
+  /** its events, once its batch has read them */
   entries?: Entry<E>[];
 }
 
@@ -49,7 +49,7 @@ interface Entry<E> {
 }
 
 export interface BatchWriterOptions<E> {
-  /** Takes from a record what its events need. */
+  /** Returns a function that reads the events of a record. It may be called after the record was offered. */
   parse(record: OpenRecord): Parsing<E>;
   /**
    * @param events empty to test whether the database takes writes

@@ -59,7 +59,7 @@ export class DeliveredRow {
     const tries =
       `[{"n":${n},"replay":0,"at":"${isoTime(atMs)}","durationMs":${number(places.durationMs)},` +
       `"outcome":"delivered","urls":[${request}}]}]`;
-    // Texts of many parts (`${…}`) take three times the memory of the result, until they are written.
+    // A text joined by `+` or `${…}` takes three times the memory of its result until it is written.
     return [
       acceptedAtMs,
       copied(this.delivery),
@@ -107,7 +107,7 @@ interface ContextText {
   about: string;
   event: string;
   place: string;
-  /** the begin of a request as JSON, up to its duration */
+  /** the start of a request as JSON, up to its duration */
   request: string;
 }
 

@@ -79,12 +79,12 @@ export function countsBetween(
   );
 }
 
-/** Returns the destinations with a failed attempt since a time. */
-export async function failedSince({ query }: Queries, sinceMs: number): Promise<string[]> {
+/** Returns the destinations with a failed attempt, or with a dead letter, since a time. */
+export async function withSince({ query }: Queries, what: 'failed' | 'dead', sinceMs: number): Promise<string[]> {
   const rows = await query<{ destination: string }>(
-    `select destination from waypost.counts where minute >= $1::bigint and what = 'failed'
+    `select destination from waypost.counts where minute >= $1::bigint and what = $2
      group by destination having sum(count) > 0`,
-    [sinceMs],
+    [sinceMs, what],
   );
   return rows.map(({ destination }) => destination);
 }

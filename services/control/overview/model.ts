@@ -55,7 +55,7 @@ export function overviewOf({ id, name, enabled, paused }: Destination, { counts,
   };
 }
 
-/** Returns the open deliveries of these destinations, or of one, by status. */
+/** Counts the open deliveries of these destinations, or of one, by status. */
 export function openOf(destinations: readonly Destination[], open: readonly OpenCount[], only: string | undefined) {
   const known = new Set(destinations.map(({ id }) => id));
   const own = open.filter(({ destination }) => (only === undefined ? known.has(destination) : destination === only));

@@ -3,7 +3,7 @@ import { ALERTS_ID } from '../../../shared/model/config';
 import { type ControlContext } from '../context';
 import { healthOfSome, troubledIds } from '../alerts/health-store';
 import { RECENT_MS } from '../destinations/health';
-import { countsBetween, countsInSteps, failedSince, openDeliveries, trendsInSteps } from '../history/queries';
+import { countsBetween, countsInSteps, openDeliveries, trendsInSteps, withSince } from '../history/queries';
 import { type HandlersOf } from '../http/mount';
 import { CallCounts } from './call-counts';
 import { currentCircuits } from './open-circuits';
@@ -24,12 +24,13 @@ export function overviewHandlers(context: ControlContext): HandlersOf<'overview'
       const circuits = await currentCircuits(context);
       return history.ask(async (database) => {
         const recentMs = nowMs - RECENT_MS;
-        const [open, failed, troubled] = await Promise.all([
+        const [open, dead, failed, troubled] = await Promise.all([
           openDeliveries(database),
-          failedSince(database, recentMs),
+          withSince(database, 'dead', span.sinceMs),
+          withSince(database, 'failed', recentMs),
           troubledIds(database),
         ]);
-        const destinations = shownOf(all, { ids, destination, open, failed, troubled, circuits });
+        const destinations = shownOf(all, { ids, destination, dead, open, failed, troubled, circuits });
         const shown = destinations.map(({ id }) => id);
         const [counts, steps, recent, health, trends] = await Promise.all([
           countsBetween(database, span, shown),

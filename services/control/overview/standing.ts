@@ -29,10 +29,12 @@ function byDestination<T extends { destination: string }>(rows: readonly T[]): (
   return (destination) => found.get(destination) ?? [];
 }
 
-/** The destinations that a query names, and destinations with present trouble. */
+/** The destinations that a query names, and destinations with trouble. */
 interface Chosen {
   ids: readonly string[] | undefined;
   destination: string | undefined;
+  /** ids with a dead letter in the span */
+  dead: readonly string[];
   open: readonly Pick<OpenCount, 'destination'>[];
   /** ids with a recent failure */
   failed: readonly string[];
@@ -43,15 +45,15 @@ interface Chosen {
 
 /**
  * Returns the destinations to show. If there are too many for one response, the most urgent come first:
- * an open circuit counts most, then trouble that alerts watch, recent failures, and waiting deliveries. Off and paused
- * destinations come last.
+ * an open circuit counts most, then trouble that alerts watch, recent failures, waiting deliveries, and dead letters. Off
+ * and paused destinations come last.
  */
 export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
   const { ids, destination } = chosen;
   if (ids) return all.filter(({ id }) => ids.includes(id));
   if (all.length <= MOST_OVERVIEW_ROWS) return [...all];
   const named = ({ destination: id }: { destination: string }) => id;
-  const signs = [chosen.open.map(named), chosen.failed, chosen.troubled, chosen.circuits.map(named)];
+  const signs = [chosen.dead, chosen.open.map(named), chosen.failed, chosen.troubled, chosen.circuits.map(named)];
   const urgency = new Map<string, number>();
   signs.forEach((found, i) => {
     for (const id of new Set(found)) urgency.set(id, (urgency.get(id) ?? 0) + 2 ** i);

@@ -77,13 +77,13 @@ const DEFLATE: ZlibOptions = { level: LEVEL, memLevel: 9, chunkSize: OUTPUT_BYTE
 const INFLATE: ZlibOptions = { chunkSize: OUTPUT_BYTES };
 const LENGTH_BYTES = 4;
 
-/** Under load all chunks become whole: few steps lead there. */
 const FIRST_BYTES = 32 * 1024;
-const GROWTH = 20;
+/** Under load all chunks become whole. Most then have room with one step. */
+const WHOLE_BYTES = 640 * 1024;
 /** UTF-8 takes at most this for each UTF-16 code unit. */
 const MOST_BYTES = 3;
 
-/** Splits entries by the length of their texts. Strings that wait would fill the heap, so it copies each text into a buffer. */
+/** Splits entries by the length of their texts. Waiting strings would fill the heap, so it copies each text into a buffer. */
 export class Chunks {
   readonly #chunks: OpenChunk[] = [];
 
@@ -112,7 +112,7 @@ class OpenChunk {
     this.add(first, characters);
   }
 
-  /** @param characters of its text */
+  /** @param characters number of characters of its text */
   add({ id, acceptedAt, source, user, anonymous, lines }: Entry, characters: number): void {
     this.characters += characters;
     this.#makeRoom(characters * MOST_BYTES);
@@ -125,7 +125,7 @@ class OpenChunk {
 
   #makeRoom(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(GROWTH * this.#bytes.length, this.#at + bytes));
+    const larger = Buffer.allocUnsafe(Math.max(WHOLE_BYTES, 2 * this.#bytes.length, this.#at + bytes));
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
   }

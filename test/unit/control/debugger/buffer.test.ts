@@ -72,6 +72,12 @@ describe('resuming after an event', () => {
     expect(ring.since(added[0]!.id, { user: 'lee' })).toEqual([]);
   });
 
+  it('later events are returned although their partition arrived first, as after a start of control', () => {
+    const started = new EventBuffer();
+    const [later, , seen] = [9_000, 1_000, 5_000].map((atMs) => started.add(aRecord(track('kim'), { atMs }), true));
+    expect(ids(started.since(seen!.id, {}))).toEqual([later!.id]);
+  });
+
   it('after an unknown event, all from shortly before its time are returned', () => {
     const unknown = `${(5_500).toString(36)}-m7-1`;
     expect(ids(ring.since(unknown, {}))).toEqual([added[3]!.id]);

@@ -102,7 +102,7 @@ it('a batch has at most so many events, however many each of its records has', a
     rowsOf(
       fc
         .sample(success, { numRuns: 900, seed: 3 })
-        .map((each) => ({ ...each, delivery: { ...each.delivery, messageId: 'm' } })),
+        .map((each) => ({ ...each, delivery: { ...each.delivery, messageId: 'm'.repeat(100) } })),
     ),
   );
   const accepted = Array.from({ length: 8 }, () => give(value)).filter((result) => result === 'accepted').length;

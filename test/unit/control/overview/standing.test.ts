@@ -4,7 +4,7 @@ import { shownOf } from '../../../../services/control/overview/standing';
 import { controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 
-const NONE = { ids: undefined, destination: undefined, open: [], failed: [], troubled: [], circuits: [] };
+const NONE = { ids: undefined, destination: undefined, dead: [], open: [], failed: [], troubled: [], circuits: [] };
 const many = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ ...({} as Destination), id: `dst_${String(i)}`, enabled: i % 2 > 0 }));
 const shown = (all: ReturnType<typeof many>, chosen: object) =>
@@ -19,9 +19,9 @@ it('the overview of many destinations has the chosen one, then those that need a
   const of = (...ids: string[]) => ids.map((destination) => ({ destination }));
   const found = shown(all, {
     ...{ destination: 'dst_8', circuits: of('dst_91', 'dst_90'), open: of('dst_97', 'dst_93', 'dst_97') },
-    ...{ troubled: ['dst_95'], failed: ['dst_93', 'dst_95'] },
+    ...{ troubled: ['dst_95'], failed: ['dst_93', 'dst_95'], dead: ['dst_399'] },
   });
-  expect(found.slice(0, 6)).toEqual(['dst_8', 'dst_91', 'dst_95', 'dst_93', 'dst_97', 'dst_1']);
+  expect(found.slice(0, 7)).toEqual(['dst_8', 'dst_91', 'dst_95', 'dst_93', 'dst_97', 'dst_399', 'dst_1']);
   expect(found).toHaveLength(MOST_OVERVIEW_ROWS);
   expect(found).not.toContain('dst_0');
 });

@@ -69,6 +69,16 @@ it('a long text needs room for UTF-8', async () => {
   expect((await unpackAll([entry, entry])).flatMap(entriesOf)).toEqual([entry, entry]);
 });
 
+it('a chunk reserves at most twice the memory that its texts may take', () => {
+  const reserved = jest.spyOn(Buffer, 'allocUnsafe');
+  const chunks = new Chunks(Infinity);
+  const entry = { id: 'a', acceptedAt: 1, source: 's', user: null, anonymous: null, lines: ['д'.repeat(1_024)] };
+  for (let i = 0; i < 1_000; i++) chunks.add(entry);
+  const sizes = reserved.mock.calls.map(([size]) => size);
+  reserved.mockRestore();
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(2 * 1_000 * 3 * 1_024);
+});
+
 it.each([
   ['Order "A-17"', ['order "a-17"', 'order \\"a-17\\"']],
   ['plain', ['plain']],
