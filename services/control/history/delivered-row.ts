@@ -109,6 +109,8 @@ interface ContextText {
   place: string;
   /** the start of a request as JSON, up to its duration */
   request: string;
+  /** false if an id or the partition is not what it should be */
+  usable: boolean;
 }
 
 interface OpenRows {
@@ -133,6 +135,7 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
       about: [source, destination, type].map(copied).join('\t'),
       event: event === undefined ? NULL : copied(cutEventName(event)),
       request: request.slice(0, -'0}'.length),
+      usable: [source, destination, type, topic].every(isId) && Number.isInteger(partition),
     };
   });
   const responses = rows.responses.map((response) => {
@@ -145,12 +148,11 @@ export function openRows(rows: Rows): (DeliveredRow | AttemptEvent)[] {
 
 const NUMBERS = ['acceptedAt', 'windowMs', 'ageMs', 'offset', 'n', 'durationMs', 'urlDurationMs'] as const;
 
-function isPlain({ places, rows: { contexts } }: OpenRows, row: readonly unknown[]): boolean {
+function isPlain({ places, contexts }: OpenRows, row: readonly unknown[]): boolean {
   if (row[places.replay] !== 0 || row[places.hop] !== 0) return false;
   for (const column of NUMBERS) if (!Number.isSafeInteger(row[places[column]])) return false;
-  const { source, destination, type, topic, partition } = contextOf(contexts, row[places.context]);
-  const areIds = isId(row[places.delivery]) && isId(row[places.message]) && isId(source) && isId(destination);
-  if (!areIds || !isId(type) || !isId(topic) || !Number.isInteger(partition)) return false;
+  if (!contextOf(contexts, row[places.context]).usable) return false;
+  if (!isId(row[places.delivery]) || !isId(row[places.message])) return false;
   const [acceptedAt, windowMs, ageMs] = [row[places.acceptedAt], row[places.windowMs], row[places.ageMs]] as [
     number,
     number,

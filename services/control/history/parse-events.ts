@@ -24,7 +24,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'canc
 
 /** About the bytes of a row. */
 const ROW_BYTES = 240;
-/** What precedes the rows. No text contains it, since JSON escapes the quotes of a text. */
+/** The bytes before the rows. No text contains it, since JSON escapes the quotes of a text. */
 const ROWS = Buffer.from(',"rows":[[');
 
 /** Returns about how many events a record has, and a function that reads them. */

@@ -38,7 +38,7 @@ export interface WaitingSize {
   count: number;
   /** of each topic */
   partitions: number;
-  /** of each tier; undefined: as many as the other topics have */
+  /** partitions of each tier; by default the same number as in other topics */
   tierPartitions: number | undefined;
   /** for the flow through the shortest tier */
   perSecond: number;
