@@ -1,4 +1,4 @@
-import { ConfigResourceTypes, type Admin } from 'kafkajs';
+import { type Admin, ConfigResourceTypes, type ITopicConfig } from 'kafkajs';
 import { AppError, messageOf } from '../service/errors';
 import { type Log } from '../telemetry/log';
 import { START_WITHIN_MS, whileLeadersAreFound } from './kafkajs/leaderless';
@@ -29,20 +29,13 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
   const missing = specs.filter((spec) => !existing.has(prefix + spec.name));
   if (missing.length > 0) {
     try {
-      await admin.createTopics({
-        // kafkajs stops waiting after a few seconds, and a loaded broker may need longer for some hundred partitions.
-        waitForLeaders: false,
-        topics: missing.map((spec) => ({
-          topic: prefix + spec.name,
-          numPartitions: spec.partitions === 'one' ? 1 : options.partitions,
-          replicationFactor: replication,
-          configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
-        })),
-      });
-      // A new leader refuses records for a moment, and a partly failed request is written again as a whole.
-      for (const spec of missing) {
-        await whileLeadersAreFound(() => admin.fetchTopicOffsets(prefix + spec.name), START_WITHIN_MS);
-      }
+      const topics = missing.map((spec) => ({
+        topic: prefix + spec.name,
+        numPartitions: spec.partitions === 'one' ? 1 : options.partitions,
+        replicationFactor: replication,
+        configEntries: Object.entries(topicConfig(spec, replication)).map(([name, value]) => ({ name, value })),
+      }));
+      await createReadyTopics(admin, topics);
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
       throw new AppError('cannot_start', `the topics could not be created: ${explain(error, replication)}`, false, {
@@ -55,6 +48,19 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
     options,
     specs.filter((spec) => !missing.includes(spec)),
   );
+}
+
+/**
+ * Creates topics and waits until each partition has a leader. kafkajs itself waits for a few seconds only, which some
+ * hundred partitions of a loaded broker exceed, and fails at a broker that has not heard of the topic yet.
+ * @throws the error of Kafka, also after a minute without leaders
+ */
+export async function createReadyTopics(admin: Admin, topics: ITopicConfig[]): Promise<void> {
+  await admin.createTopics({ topics, waitForLeaders: false });
+  // A new leader refuses records for a moment, and a partly failed request is written again as a whole.
+  for (const { topic } of topics) {
+    await whileLeadersAreFound(() => admin.fetchTopicOffsets(topic), START_WITHIN_MS);
+  }
 }
 
 /**

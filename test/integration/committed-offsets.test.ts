@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { createReadyTopics } from '../../shared/kafka/create-topics';
 import { adminWithOffsets } from '../../shared/kafka/kafkajs/committed-offsets';
 
 /** Committed offsets of single partitions, from a real broker. */
@@ -11,7 +12,8 @@ const narrow = adminWithOffsets(client);
 beforeAll(async () => {
   admin = client.admin();
   await admin.connect();
-  await admin.createTopics({ topics: [1, 2].map((i) => ({ topic: `${name}.${i}`, numPartitions: 50 })) });
+  const topics = [1, 2].map((i) => ({ topic: `${name}.${i}`, numPartitions: 50 }));
+  await createReadyTopics(admin, topics);
   for (const i of [1, 2]) {
     const partitions = Array.from({ length: 40 }, (_, partition) => ({
       ...{ partition, offset: String(100 * i + partition), metadata: `m${i}.${partition}` },

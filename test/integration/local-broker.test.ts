@@ -8,6 +8,7 @@ import { type Broker } from '../../deploy/standalone/broker';
 import { storedPorts } from '../../deploy/standalone/stored-ports';
 import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
 import { waitForKafka } from '../../shared/kafka/connection';
+import { createReadyTopics } from '../../shared/kafka/create-topics';
 import { freePort } from '../support/free-port';
 
 /** The embedded broker: files and address that one start leaves to the next. */
@@ -54,7 +55,7 @@ test('records and address survive a stop, a SIGKILL and a broker that was left r
   const first = await start();
   const admin = client(first).admin();
   await admin.connect();
-  await admin.createTopics({ topics: [{ topic: 'kept', numPartitions: 1 }], waitForLeaders: true });
+  await createReadyTopics(admin, [{ topic: 'kept', numPartitions: 1 }]);
   await admin.disconnect();
   await produce(first, 'one');
   await first.stop(20_000);

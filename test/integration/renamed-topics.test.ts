@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PreviewQuery, type ProfileResult, readResult } from '../../shared/model/profile-records';
+import { createReadyTopics } from '../../shared/kafka/create-topics';
 import { type Tail } from '../../shared/kafka/port';
 import { OLD_PROFILE_QUERIES, OLD_PROFILE_RESULTS, PROFILE_QUERIES, PROFILE_RESULTS } from '../../shared/kafka/topics';
 import { eventually } from '../support/eventually';
@@ -35,7 +36,7 @@ async function createOldTopics(): Promise<void> {
     ...{ topic: processes.prefix + name, numPartitions: 1, replicationFactor: 1 },
     configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
   }));
-  await processes.admin.createTopics({ topics, waitForLeaders: true });
+  await createReadyTopics(processes.admin, topics);
 }
 
 function follow(topic: string): Promise<Tail> {

@@ -1,5 +1,5 @@
 import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
-import { createTopics, findDifferences } from '../../../shared/kafka/create-topics';
+import { createReadyTopics, createTopics, findDifferences } from '../../../shared/kafka/create-topics';
 import { CONFIG, PROFILES, TOMBSTONES_MS, type TopicSpec, topicSpecs } from '../../../shared/kafka/topics';
 import { createLog } from '../../../shared/telemetry/log';
 
@@ -73,4 +73,14 @@ test('with fewer brokers than replicas, the error names the setting', async () =
   await expect(refused(errors)).rejects.toMatchObject({
     message: expect.stringContaining('fewer than 3 brokers; set WAYPOST_REPLICATION'),
   });
+});
+
+test('new topics are ready once a broker that had not heard of them finds their leaders', async () => {
+  const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  const fetchTopicOffsets = jest.fn().mockRejectedValueOnce(unknown).mockResolvedValue([]);
+  const create = jest.fn().mockResolvedValue(true);
+  const topics = ['a', 'b'].map((topic) => ({ topic }));
+  await createReadyTopics({ createTopics: create, fetchTopicOffsets } as unknown as Admin, topics);
+  expect(create.mock.calls).toEqual([[{ topics, waitForLeaders: false }]]);
+  expect(fetchTopicOffsets.mock.calls.flat()).toEqual(['a', 'a', 'b']);
 });
