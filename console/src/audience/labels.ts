@@ -52,7 +52,9 @@ export function phaseInWords(phase: Status['phase']): string {
 }
 
 /** Describes the current phase and the next one. */
-export function statusInWords({ phase, counted: looked, of }: Status): string {
+export function statusInWords({ status, destinations }: Pick<Audience, 'status' | 'destinations'>): string {
+  const { phase, counted: looked, of } = status;
+  if (destinations.length === 0 && (phase === 'first_sync' || phase === 'live')) return words.noDestination;
   switch (phase) {
     case 'none':
       return words.nothingCounted;

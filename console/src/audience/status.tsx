@@ -8,7 +8,8 @@ import { text } from '../texts';
 const words = text.audience.status;
 
 /** The progress of the first sync and of later ones. */
-export function StatusView({ status }: { status: Audience['status'] }) {
+export function StatusView({ of: definition }: { of: Pick<Audience, 'status' | 'destinations'> }) {
+  const { status } = definition;
   const { members, full, sent, waiting, lastSync } = status;
   const percent = progressOf(status);
   return (
@@ -16,7 +17,7 @@ export function StatusView({ status }: { status: Audience['status'] }) {
       <div className="row" role="status">
         <Phase of={status} />
         <Text size="sm" span>
-          {statusInWords(status)}
+          {statusInWords(definition)}
         </Text>
       </div>
       {percent !== undefined && <Progress value={percent} aria-label={words.profilesChecked} my="sm" />}

@@ -124,7 +124,7 @@ function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>
   useFreshMembers(kind, entry);
   return (
     <Stack>
-      <StatusView status={entry.status} />
+      <StatusView of={entry} />
       {upload?.(beside)}
       <SizeOverTime {...shown} />
       <Members {...shown} />

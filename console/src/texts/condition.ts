@@ -72,6 +72,7 @@ export const condition = {
     countingFirst: 'The retained messages are counted first. Nothing is sent before this is done.',
     firstSync: (looked: string, of: string) => `Sending each member once: ${looked} of ${of} profiles checked.`,
     sendingChanges: 'Changes are sent to receivers.',
+    noDestination: 'Nothing is sent until you choose a destination in the settings below.',
     computeWords: {
       count: 'how many there were',
       sum: 'the sum of a property',

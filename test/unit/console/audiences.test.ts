@@ -194,8 +194,16 @@ describe('the console in words', () => {
     [{ ...STATUS, phase: 'none' as const }, undefined, 'Nothing has been counted yet'],
   ])('describes the status %j', (status, percent, words) => {
     expect(progressOf(status)).toBe(percent);
-    expect(statusInWords(status)).toContain(words);
+    expect(statusInWords({ status, destinations: ['dst_1'] })).toContain(words);
   });
+
+  it.each(['first_sync', 'live'] as const)(
+    'says in the phase %s of an audience without a destination that nothing is sent, and where to choose one',
+    (phase) => {
+      const said = statusInWords({ status: { ...STATUS, phase }, destinations: [] });
+      expect(said).toBe('Nothing is sent until you choose a destination in the settings below.');
+    },
+  );
 
   it.each([
     ['42', 'text', 'is a number'],
