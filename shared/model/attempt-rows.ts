@@ -168,22 +168,17 @@ export class AttemptRows {
  * @throws SyntaxError, TypeError, RangeError if it cannot be read
  */
 export function readEvents(value: Buffer | string | null): StoredEvent[] {
-  const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
-  if (parsed.kind !== 'delivered') return isNoticeEvent(parsed) ? [] : [parsed];
-  const places = placesOf(parsed.columns);
-  return parsed.rows.map((row) => eventOfRow(parsed, places, row));
+  return readRecord(value, (record) => {
+    const places = placesOf(record.columns);
+    return record.rows.map((row) => eventOfRow(record, places, row));
+  });
 }
 
-/** Returns the time of the last success of each destination, ms since 1970. */
-export function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
-  const last = new Map<string, number>();
-  const places = placesOf(columns);
-  for (const row of rows) {
-    const { destination } = contextOf(contexts, row[places.context]);
-    const atMs = Number(row[places.acceptedAt]) + Number(row[places.ageMs]);
-    if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
-  }
-  return last;
+/** Like `readEvents`, with another reader of rows. */
+export function readRecord<R>(value: Buffer | string | null, readRows: (record: Rows) => R[]): (StoredEvent | R)[] {
+  const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
+  if (parsed.kind === 'delivered') return readRows(parsed);
+  return isNoticeEvent(parsed) ? [] : [parsed];
 }
 
 /** Returns the event of one row. @throws RangeError if it refers to what its record does not have */

@@ -4,7 +4,7 @@ import {
   type UrlAttempt,
   type WaitingEvent,
 } from '../../../shared/model/attempt-events';
-import { lastSuccesses, type Rows } from '../../../shared/model/attempt-rows';
+import { contextOf, placesOf, type Rows } from '../../../shared/model/attempt-rows';
 import { ALERTS_ID } from '../../../shared/model/config';
 
 /** Reads what a record of `attempts` shows about the health of a destination. Pure. */
@@ -44,6 +44,18 @@ export function evidenceOf(value: Buffer | null): Evidence[] {
   } catch {
     return [];
   }
+}
+
+/** Returns the time of the last success of each destination, ms since 1970. */
+function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
+  const last = new Map<string, number>();
+  const places = placesOf(columns);
+  for (const row of rows) {
+    const { destination } = contextOf(contexts, row[places.context]);
+    const atMs = Number(row[places.acceptedAt]) + Number(row[places.ageMs]);
+    if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
+  }
+  return last;
 }
 
 const BEFORE_URLS = Buffer.from(',"urls":[');

@@ -1,10 +1,5 @@
-import {
-  type CircuitEvent,
-  type DeliveryEvent,
-  isNoticeEvent,
-  type StoredEvent,
-} from '../../../shared/model/attempt-events';
-import { type Rows } from '../../../shared/model/attempt-rows';
+import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
+import { readRecord } from '../../../shared/model/attempt-rows';
 import { timeOf } from '../../../shared/model/time';
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type DeliveredRow, openRows } from './delivered-row';
@@ -37,10 +32,7 @@ export function parseLater({ value, timestampMs }: OpenRecord): Parsing<Event> {
 /** Returns the events of a record; undefined in place of each that cannot be used. */
 export function parseEvents({ value, timestampMs }: Pick<OpenRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
   try {
-    const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
-    if (isNoticeEvent(parsed)) return [];
-    const events = parsed.kind === 'delivered' ? openRows(parsed) : [parsed];
-    return events.map((event) => (isUsable(event, timestampMs) ? event : undefined));
+    return readRecord(value, openRows).map((event) => (isUsable(event, timestampMs) ? event : undefined));
   } catch {
     return [undefined];
   }

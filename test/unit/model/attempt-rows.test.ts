@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AttemptRows, lastSuccesses, readEvents, type Rows } from '../../../shared/model/attempt-rows';
+import { AttemptRows, readEvents, type Rows } from '../../../shared/model/attempt-rows';
 import { aWait } from '../../support/events';
 import { aSuccess, eventOf, rowsOf, success } from '../../support/successes';
 
@@ -12,25 +12,6 @@ it('rows have the same events as single records, in the same order', () => {
       expect(readEvents(rowsOf(given))).toEqual(given.map((each) => eventOf(each)));
     }),
   );
-});
-
-it('the last success of each destination is the same in rows as in single records', () => {
-  fc.assert(
-    fc.property(successes, (given) => {
-      const expected = new Map<string, number>();
-      for (const { delivery, atMs } of given) {
-        expected.set(delivery.destinationId, Math.max(atMs, expected.get(delivery.destinationId) ?? 0));
-      }
-      expect(lastSuccesses(parsed(rowsOf(given)))).toEqual(expected);
-    }),
-  );
-});
-
-it('a row without a time does not hide the successes of its destination', () => {
-  const one = aSuccess();
-  const rows = parsed(rowsOf([one, one, one]));
-  rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';
-  expect(lastSuccesses(rows)).toEqual(new Map([[one.delivery.destinationId, one.atMs]]));
 });
 
 it('the estimate of the length of a record is at most a little too small', () => {

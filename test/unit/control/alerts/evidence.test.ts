@@ -1,6 +1,9 @@
+import * as fc from 'fast-check';
 import { type Evidence, evidenceOf } from '../../../../services/control/alerts/evidence';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
+import { type Rows } from '../../../../shared/model/attempt-rows';
 import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait } from '../../../support/events';
+import { aSuccess, rowsOf, success } from '../../../support/successes';
 
 const ms = (seconds: number) => Date.parse(at(seconds));
 const all = (event: object) => evidenceOf(Buffer.from(JSON.stringify(event)));
@@ -85,3 +88,24 @@ it.each(['', '{}', 'no event', 'null', '[]', '{"kind":"attempt","outcome":"deliv
     expect([evidenceOf(Buffer.from(text)), evidenceOf(null)]).toEqual([[], []]);
   },
 );
+
+it('rows are evidence of the last success of each destination', () => {
+  fc.assert(
+    fc.property(fc.array(success, { minLength: 1, maxLength: 20 }), (given) => {
+      const last = new Map<string, number>();
+      for (const { delivery, atMs } of given) {
+        last.set(delivery.destinationId, Math.max(atMs, last.get(delivery.destinationId) ?? 0));
+      }
+      expect(evidenceOf(rowsOf(given))).toEqual(
+        [...last].map(([destination, at]) => ({ kind: 'ok', destination, at })),
+      );
+    }),
+  );
+});
+
+it('a row without a time does not hide the successes of its destination', () => {
+  const one = aSuccess();
+  const rows = JSON.parse(rowsOf([one, one, one]).toString()) as Rows;
+  rows.rows[1]![rows.columns.indexOf('acceptedAt')] = 'damaged';
+  expect(all(rows)).toEqual([{ kind: 'ok', destination: one.delivery.destinationId, at: one.atMs }]);
+});
