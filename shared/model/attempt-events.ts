@@ -5,9 +5,10 @@ import { type MessageType } from './message';
 import { isoTime } from './time';
 
 /**
- * The events of topic `attempts`: of a delivery, and of a URL's circuit. A record has one event as JSON, or many
- * successful attempts as rows (`attempt-rows.ts`). Events name the record of the delivery instead of repeating its body. Names and shapes are those of the control API. The reasons are in
- * `reasons.ts`; an event of another version of Waypost may have an unknown one.
+ * Defines the events of topic `attempts`. They report on deliveries and on the circuits of URLs. A record holds one event
+ * as JSON, or many successful attempts as rows (`attempt-rows.ts`). An event names the record of its delivery instead of
+ * repeating the body, and has the names and shapes of the control API. `reasons.ts` lists the reasons; an event of another
+ * version of Waypost may have an unknown one.
  */
 
 export type UrlErrorCode =
@@ -95,8 +96,8 @@ export function aboutDelivery(delivery: Delivery, record: About['record'], atMs:
 }
 
 /**
- * `late`: requests that were still open when another URL's 2xx settled the delivery; belong to the attempt of the same
- * `n`.
+ * An attempt. A `late` event adds requests to the attempt with the same `n`: they were still open when another URL's 2xx
+ * settled the delivery.
  */
 export interface AttemptEvent extends About {
   kind: 'attempt';
@@ -105,12 +106,12 @@ export interface AttemptEvent extends About {
   durationMs: number;
   urls: UrlAttempt[];
   /**
-   * of a delivered attempt: ids of the destination's other URLs, which it did not call because they rejected the
-   * delivery earlier, or had no room before another URL accepted it; absent: none
+   * A delivered attempt lists the ids of the destination's URLs that it did not call: they rejected the delivery earlier,
+   * or had no room before another URL accepted it. Absent if it called all.
    */
   notCalled?: string[] | undefined;
   late?: true;
-  /** reason of the wait or the end: of `RETRY_REASONS` or `DEAD_REASONS`, or unknown */
+  /** why it waits or ended: one of `RETRY_REASONS` or `DEAD_REASONS`, or unknown */
   reason?: string;
   nextAttemptAt?: string;
 }
@@ -118,7 +119,7 @@ export interface WaitingEvent extends About {
   kind: 'waiting';
   /** attempts made */
   n: number;
-  /** of `WAIT_REASONS`, or unknown */
+  /** one of `WAIT_REASONS`, or unknown */
   reason: string;
   nextAttemptAt: string;
   /** requests that were not sent, each with its error; absent: none was tried */
@@ -129,7 +130,7 @@ export interface WaitingEvent extends About {
 export interface DeadEvent extends About {
   kind: 'dead';
   n: number;
-  /** of `DEAD_REASONS`, or unknown */
+  /** one of `DEAD_REASONS`, or unknown */
   reason: string;
   /** why it could not be rendered: the field and the reason, one line without values of the message */
   error?: string;
@@ -137,7 +138,7 @@ export interface DeadEvent extends About {
 export interface CancelledEvent extends About {
   kind: 'cancelled';
   n: number;
-  /** of `CANCEL_REASONS`, or unknown */
+  /** one of `CANCEL_REASONS`, or unknown */
   reason: string;
 }
 /** A URL's circuit opened or closed in one delivery process. The key is the destination's id. */

@@ -26,14 +26,14 @@ const draft = z.object({ destination: destinationBody.extend({ request: requestF
 type Target = Pick<Destination, 'id' | 'request'> & {
   signature?: { xSignature?: boolean | undefined; ed25519?: unknown; custom?: { header: string } | null | undefined };
   isSigned: boolean;
-  /** the first URL */
+  /** its first webhook */
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
 };
 
 /**
- * @param rights of the token; undefined: all that the role allows
- * @throws Problem `invalid_fields` that names the field, also if the message cannot be rendered; `forbidden` if the token
- * may not read the event
+ * @param rights the token's rights; undefined if it has all that its role allows
+ * @throws Problem `invalid_fields` with the field that is wrong, or that the message cannot be rendered for; `forbidden`
+ * if the token may not read the event
  */
 export function previewRequest(deps: ControlContext, body: unknown, rights: readonly string[] | undefined) {
   const { destination, event, message } = parseBody(previewBody, body);

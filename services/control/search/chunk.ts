@@ -58,18 +58,18 @@ export interface Chunk {
 }
 
 export interface PackedChunk {
-  /** of the entries' acceptance, ms since 1970 */
+  /** when the first and the last of the entries were accepted, ms since 1970 */
   from: number;
   to: number;
-  /** bytes of the texts */
+  /** length of the texts, bytes */
   raw: number;
   /** base64 */
   data: string;
 }
 
-/** Little compression: most of the gain is in repeated keys and values. A quarter of the CPU of the next levels is saved. */
+/** Most of the gain comes from repeated keys and values. The level saves a quarter of the CPU time of the next ones. */
 const LEVEL = 1;
-/** Without it, zlib passes each 16 KB of its output from a thread of its own. */
+/** By default, zlib goes through its thread pool once for each 16 KB of output. */
 const OUTPUT_BYTES = 512 * 1024;
 const deflate = promisify<Buffer, ZlibOptions, Buffer>(deflateRaw);
 const inflate = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
