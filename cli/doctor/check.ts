@@ -133,7 +133,10 @@ export interface Faring {
   circuits: { origin: string; why: string }[];
 }
 
-/** @param all total number of destinations */
+/**
+ * @param destinations all of them, or the most urgent
+ * @param all total number of destinations
+ */
 export function destinationChecks(destinations: Faring[], all = destinations.length): Check[] {
   const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) => [
     ...(state === 'failing' && circuits.length === 0 && dead === 0
@@ -162,5 +165,14 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
         ]
       : []),
   ]);
-  return checks.length > 0 ? checks : [ok('destinations', `${String(all)}, none with problems in 24 h`)];
+  const looked = destinations.length < all ? `the ${String(destinations.length)} most urgent of ${String(all)}` : '';
+  if (checks.length === 0) {
+    const found = looked === '' ? `${String(all)}, none` : `none of ${looked}`;
+    return [ok('destinations', `${found} with problems in 24 h`)];
+  }
+  if (looked === '') return checks;
+  return [
+    ...checks,
+    warn('destinations', `only ${looked} were checked`, 'See the health of all with `waypost destinations list`.'),
+  ];
 }

@@ -94,6 +94,23 @@ test('doctor reports a destination that fails without an open circuit, with the 
   expect(destinationChecks([held])).toMatchObject([{ result: 'warn', found: 'failing: token: it answered 500' }]);
 });
 
+test('doctor says if it checked only the most urgent destinations', () => {
+  const fine = { name: 'Fine', state: 'healthy', lastError: null, dead: 0, circuits: [] };
+  expect(destinationChecks([fine], 1)).toMatchObject([{ found: '1, none with problems in 24 h' }]);
+  expect(destinationChecks([fine], 2)).toMatchObject([
+    { result: 'ok', found: 'none of the 1 most urgent of 2 with problems in 24 h' },
+  ]);
+  expect(destinationChecks([{ ...fine, dead: 3 }], 2)).toMatchObject([
+    { found: '3 dead letters in 24 h' },
+    {
+      result: 'warn',
+      name: 'destinations',
+      found: 'only the 1 most urgent of 2 were checked',
+      todo: expect.any(String),
+    },
+  ]);
+});
+
 test('doctor says each remedy once, with all checks that ask for it', () => {
   const sick = (name: string) => ({ name, state: 'degraded', lastError: null, dead: 1, circuits: [] });
   expect(todosOf(destinationChecks([sick('A'), sick('B')]))).toEqual([
