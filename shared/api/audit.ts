@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { list, pageParameters, time, timeParameter } from './fields';
-import { ACT_KINDS, type Action, ACTIONS, AUDIT_KINDS, type AuditKind, type OperationsOf } from './operation';
+import { ACT_KINDS, type Action, ACTIONS, AUDIT_KINDS, type AuditKind, CHANGES, type OperationsOf } from './operation';
 import { actor } from './tokens';
 
 /** The audit trail: its query, response and operation. */
 
 /** Returns whether a row is a change of an entry of `config`, not an act. */
 export function isChange({ kind, action }: { kind: AuditKind; action: Action }): boolean {
-  return !ACT_KINDS.some((each) => each === kind) && action !== 'tested';
+  return !ACT_KINDS.some((each) => each === kind) && CHANGES.some((each) => each === action);
 }
 
 const audit = z.strictObject({

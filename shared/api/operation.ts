@@ -17,18 +17,9 @@ export const AUDIT_KINDS = [
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
-/** The first three are changes of entries; the others are acts. */
-export const ACTIONS = [
-  'created',
-  'changed',
-  'deleted',
-  'cancelled',
-  'resumed',
-  'replayed',
-  'retried',
-  'tested',
-  'acknowledged',
-] as const;
+/** Changes of entries, and some acts. */
+export const CHANGES = ['created', 'changed', 'deleted'] as const;
+export const ACTIONS = [...CHANGES, 'cancelled', 'resumed', 'replayed', 'retried', 'tested', 'acknowledged'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** The most items of a list that are counted: more would cost more than a page of it. */

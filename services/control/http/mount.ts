@@ -11,7 +11,7 @@ import { type Operation } from '../../../shared/api/operation';
 import { operationOf, type Operations, type Query, type StreamId } from '../../../shared/api/operations';
 import { type Role } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
-import { type AuditContext, auditAction } from '../audit/store';
+import { type AuditContext, beginAudit } from '../audit/store';
 import { type Access, credentialsOf, identify, requireRights } from '../auth/authenticate';
 import { type Actor, type Identity } from '../auth/identities';
 import { etag } from './entry-patch';
@@ -157,14 +157,15 @@ export function mount(handlers: Handlers, access: Access, deps: AuditContext): R
     const call = { id, query, body, ifMatch, by: identity?.actor, identity, stillAllowed, req, res };
     // The table guarantees the types of `Call`, since `query`, `by` and `identity` were built from it.
     const handle = handlers[operation] as (call: object) => Promise<object | undefined>;
+    const audit = act && beginAudit(act, call, deps);
     try {
       const result = await handle(call);
       if (!stream) respond(res, operationOf(operation), result);
-      if (act) auditAction(act, call, deps);
     } catch (error) {
-      if (act) auditAction(act, call, deps, error);
+      audit?.(error);
       throw error;
     }
+    audit?.();
   }
 }
 

@@ -9,15 +9,19 @@ describe('the audit trail', () => {
   let control: ControlUnderTest;
   beforeAll(async () => {
     database = await memoryDatabase();
-    control = await controlUnderTest({ database, timeoutMs: -9_990 });
+    control = await controlUnderTest({ database, timeoutMs: -9_990, isNew: true });
   });
-  afterAll(() => database.close());
+  afterAll(async () => {
+    await control.replays.stop();
+    await database.close();
+  });
 
   const trail = async () =>
     (await control.call('get', '/audit')).body.data as {
       kind: string;
       action: string;
       entry: string;
+      name: string;
       version: unknown;
     }[];
 
@@ -42,6 +46,22 @@ describe('the audit trail', () => {
     ]);
     const [row] = await trail();
     expect(row).toMatchObject({ version: null, changes: [], by: { id: 'admin', role: 'admin' } });
+  });
+
+  it('the trail names the destination of an action, also after its deletion, and shows no version for it', async () => {
+    const made = { name: 'Orders', type: 'webhooks', webhooks: [{ url: 'https://a.example/' }], sources: [] };
+    const { body, headers } = await control.call('post', '/destinations').send({ ...made, enabled: true });
+    for (const action of ['test', 'retry', 'cancel']) {
+      await control.call('post', `/destinations/${body.id}/${action}`).send({});
+    }
+    await control.call('delete', `/destinations/${body.id}`).set('If-Match', headers.etag!);
+    const rows = async () => (await trail()).filter(({ entry }) => entry === body.id);
+    await eventually(async () => expect(await rows()).toHaveLength(3));
+    expect((await rows()).map(({ action, name, version }) => [action, name, version]).sort()).toEqual([
+      ['cancelled', 'Orders', null],
+      ['retried', 'Orders', null],
+      ['tested', 'Orders', null],
+    ]);
   });
 
   it('the trail contains an action whose client closed the connection before the response', async () => {
