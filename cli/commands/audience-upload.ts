@@ -1,4 +1,5 @@
 import { type Group, type Session } from '../command';
+import { readAgain } from '../connect/read-again';
 import { openInput, uploadMembers } from '../connect/upload';
 import { find } from '../entries';
 import { sleep } from '../../shared/service/async';
@@ -52,8 +53,8 @@ async function upload(
     },
   });
   while (follow && !world.stop.aborted) {
-    const { data } = await api().call('GET /audiences/{id}', { id });
-    if (data.status.upload >= number) break;
+    const read = await readAgain(session, () => api().call('GET /audiences/{id}', { id }));
+    if (!read || read.data.status.upload >= number) break;
     await sleep(POLL_MS, { signal: world.stop });
   }
   print.thing({ audience: id, upload: number, lines }, [

@@ -2,6 +2,7 @@ import { type Operations, type Replay } from '../../shared/api/operations';
 import { sleep } from '../../shared/service/async';
 import { type CommandOption, type Group, type Session } from '../command';
 import { readList } from '../connect/api';
+import { readAgain } from '../connect/read-again';
 import { find } from '../entries';
 import { type Fields, flagField, idField, messageTypeField, numberField, optionsOf, readFields } from '../fields';
 import { paintOf } from '../output/paint';
@@ -125,7 +126,9 @@ async function follow(session: Session, id: string): Promise<number> {
   const { api, print, world } = session;
   let looks = RESULT_LOOKS;
   for (let shown = ''; ;) {
-    const { data } = await api().call('GET /replays/{id}', { id });
+    const read = await readAgain(session, () => api().call('GET /replays/{id}', { id }));
+    if (!read) return 0;
+    const { data } = read;
     const over = !isActive(data) && (openOf(data) === 0 || looks-- === 0);
     if (over || world.stop.aborted) {
       show(session, data);

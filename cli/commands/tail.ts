@@ -1,5 +1,6 @@
 import { type Operations } from '../../shared/api/operations';
 import { type Group, type Session } from '../command';
+import { readAgain } from '../connect/read-again';
 import { type Fields, idField, optionsOf, readFields } from '../fields';
 import { follow } from '../listen/follow';
 import { Recent } from '../listen/recent';
@@ -73,11 +74,13 @@ async function tailAttempts(session: Session, options: TailOptions): Promise<voi
   if (options.rejected) throw usage('--rejected applies to events: a rejected call has no attempts.');
   const query = { ...(await readFields(session, options, ATTEMPT_FILTERS)), limit: 200 };
   const known = new Recent(TRIES_KNOWN);
-  for (let first = true; !world.stop.aborted; first = false) {
-    const pages = await Promise.all([
+  const read = () =>
+    Promise.all([
       session.api().call('GET /deliveries', { query }),
       session.api().call('GET /deliveries', { query: { ...query, status: 'retrying' } }),
     ]);
+  for (let first = true; !world.stop.aborted; first = false) {
+    const pages = first ? await read() : ((await readAgain(session, read)) ?? []);
     for (const tried of newTries(
       pages.flatMap(({ data }) => data.data),
       known,

@@ -1,5 +1,6 @@
 import { type Event, type Operations } from '../../shared/api/operations';
 import { readList, type Api, reasonOf, sentenceOf } from '../connect/api';
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, mayPass } from '../connect/read-again';
 import { ApiProblem } from '../../shared/api/client';
 import { backoff, sleep } from '../../shared/service/async';
 import { CliError } from '../process-context';
@@ -32,8 +33,6 @@ export interface FollowOptions {
 /** More than the server keeps for each source. */
 const KNOWN = 20_000;
 const PAGE = 200;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
 /** The server sends at least a comment every 15 s. */
 const SILENCE_MS = 40_000;
 
@@ -168,10 +167,4 @@ class Follower {
     for (const event of found.reverse()) this.#give(event);
     if (!reached) onGap(Math.max(0, missed - found.length));
   }
-}
-
-/** Control restarts or is overloaded, or a proxy in front of it cannot reach it. */
-function mayPass({ cause }: CliError): boolean {
-  if (!(cause instanceof ApiProblem)) return true;
-  return cause.status >= 500 || cause.status === 429 || cause.status === 408;
 }

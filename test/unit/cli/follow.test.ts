@@ -4,6 +4,7 @@ import { openApi } from '../../../cli/connect/api';
 import { follow } from '../../../cli/listen/follow';
 import { type Event } from '../../../shared/api/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
+import { begin as beginCommand } from '../../support/cli';
 import { eventually } from '../../support/eventually';
 
 /** Follows events of the real control API, each once, through every kind of broken connection. */
@@ -191,4 +192,22 @@ test('an unknown token ends the follower with one sentence and without another a
   expect(await begin(0, 'not-the-token-of-anybody').ended).toMatchObject({
     message: `http://127.0.0.1:${port} does not know this token. Run \`waypost login\`, or set WAYPOST_TOKEN.`,
   });
+});
+
+test('waypost tail prints each event once and in order through a broken connection, until Ctrl-C ends with code 0', async () => {
+  const env = { WAYPOST_URL: `http://127.0.0.1:${port}`, WAYPOST_TOKEN: ADMIN_TOKEN };
+  const tail = beginCommand(['tail', '--json'], { env });
+  await tail.said(/Following events/);
+  const first = accept(3);
+  await tail.said(new RegExp(`"messageId":"${String(first.at(-1))}"`));
+  await hangUp();
+  const missed = accept(3);
+  await tail.said(/Reconnecting/);
+  await listen();
+  await tail.said(/The stream is back/);
+  const later = accept(1);
+  await tail.said(new RegExp(`"messageId":"${String(later[0])}"`));
+  const { code, json } = await tail.interrupt();
+  const numbers = json.map(({ call }) => Number((call as { messageId: string }).messageId));
+  expect([code, numbers]).toEqual([0, [...first, ...missed, ...later]]);
 });
