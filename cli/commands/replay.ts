@@ -142,10 +142,10 @@ async function follow(session: Session, id: string): Promise<number> {
 }
 
 /** Returns the number of sent deliveries without a result. */
-function openOf({ action, sent, delivered, failedAgain }: Replay): number {
+function openOf({ action, sent, delivered, failedAgain, superseded }: Replay): number {
   return action === 'cancel' || delivered === null || failedAgain === null
     ? 0
-    : Math.max(0, sent - delivered - failedAgain);
+    : Math.max(0, sent - delivered - failedAgain - (superseded ?? 0));
 }
 
 function isActive({ status }: Replay): boolean {
@@ -157,6 +157,8 @@ function statusOf(replay: Replay): string {
   return isActive(replay) ? `${status} ${String(Math.floor(progress * 100))} %` : status;
 }
 
+const SUPERSEDED = 'sent again or cancelled later, or no longer in the history';
+
 function show({ print }: Session, replay: Replay): void {
   print.thing(replay, [
     ['id', replay.id],
@@ -166,6 +168,7 @@ function show({ print }: Session, replay: Replay): void {
     [replay.action === 'cancel' ? 'cancelled' : 'sent', replay.preview ? 'none: it only counts' : replay.sent],
     ['delivered', replay.delivered ?? undefined],
     ['failed again', replay.failedAgain ?? undefined],
+    ['superseded', replay.superseded ? `${String(replay.superseded)}: ${SUPERSEDED}` : undefined],
     ['not ended', openOf(replay) || undefined],
     ['error', replay.error ?? undefined],
   ]);

@@ -44,6 +44,10 @@ const replay = z.strictObject({
     description: 'Of those sent, delivered so far; null for a cancel, and for replays of older versions',
   }),
   failedAgain: count.nullable().meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
+  superseded: count.nullable().meta({
+    description:
+      'Of those sent, without a result of this job: sent again or cancelled later, or no longer in the history; null: not known yet, or never for a cancel',
+  }),
   from: time.nullable(),
   to: time,
   destination: z.string(),

@@ -37,11 +37,13 @@ import {
   listJobs,
   releaseJob,
   renewJob,
+  resultsOf,
   resumeJob,
   saveJob,
   saveResults,
 } from '../../services/control/replays/store';
 import { type Job, newJob } from '../../services/control/replays/job';
+import { REPLAYED } from '../../shared/model/reasons';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
@@ -654,6 +656,30 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await saveJob(database, job('rpl_1', { status: 'done', sent: 3 }), mine);
     await saveResults(database, 'rpl_1', results);
     expect(await getJob(database, 'rpl_1')).toMatchObject({ status: 'done', sent: 3, results });
+  });
+
+  it('counts the deliveries of a job by their results, and leaves those of a later job to it', async () => {
+    const sent = (delivery: string, job: string, replay = 1) =>
+      aWait({ delivery, replay, reason: REPLAYED, job, at: at(60 + replay) });
+    const dead = (delivery: string) => aDeath({ delivery });
+    const tried = { replay: 1, at: at(70) };
+    await record(
+      ...['untried', 'again', 'failed'].map((delivery) => anAttempt({ delivery })),
+      ...['waiting', 'delivered', 'dead', 'cancelled', 'later'].map(dead),
+      ...['untried', 'again', 'failed', 'waiting', 'delivered', 'dead', 'cancelled', 'later'].map((delivery) =>
+        sent(delivery, 'rpl_1'),
+      ),
+      ...['again', 'delivered'].map((delivery) => anAttempt({ delivery, ...tried })),
+      aFailure({ delivery: 'failed', ...tried }),
+      aDeath({ delivery: 'dead', ...tried }),
+      aCancellation({ delivery: 'cancelled', ...tried }),
+      sent('later', 'rpl_2', 2),
+    );
+    const none = { delivered: 0, failedAgain: 0, cancelled: 0, settled: 0 };
+    expect(Object.fromEntries(await resultsOf(database, ['rpl_1', 'rpl_2', 'rpl_3']))).toEqual({
+      rpl_1: { named: 7, delivered: 2, failedAgain: 2, cancelled: 1, settled: 4 },
+      rpl_2: { ...none, named: 1 },
+    });
   });
 
   it('leaves a job that only one process may do to its owner, until the lease ends', async () => {

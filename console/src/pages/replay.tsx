@@ -24,8 +24,8 @@ export function ReplayPage() {
 /** Returns when to read the replay again, ms. Results arrive after its end; those of deliveries that wait may take long. */
 function nextLook(replay: Replay): number | false {
   if (!isOver(replay)) return 1_000;
-  const { sent, delivered, failedAgain, preview } = replay;
-  const isComplete = preview || delivered === null || delivered + (failedAgain ?? 0) >= sent;
+  const { sent, delivered, failedAgain, superseded, preview } = replay;
+  const isComplete = preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= sent;
   return isComplete ? false : 3_000;
 }
 
@@ -47,9 +47,7 @@ function Loaded({ replay }: { replay: Replay }) {
           </strong>
           {replay.preview && <span>{words.isPreview}</span>}
         </div>
-        {replay.delivered !== null && (
-          <Text>{words.results(count(replay.delivered), count(replay.failedAgain ?? 0))}</Text>
-        )}
+        <Results replay={replay} />
         <Progress value={percent} aria-label={replay.pass === 'counting' ? words.counted : words.sentHeading} my="sm" />
         <Steer replay={replay} />
         {replay.error !== null && <Alert color="red">{replay.error}</Alert>}
@@ -90,6 +88,16 @@ function Loaded({ replay }: { replay: Replay }) {
         <TextLink to={`/deliveries?destination=${replay.destination}`}>{words.seeDeliveries}</TextLink>
       </Text>
     </Stack>
+  );
+}
+
+function Results({ replay: { delivered, failedAgain, superseded } }: { replay: Replay }) {
+  if (delivered === null) return null;
+  return (
+    <>
+      <Text>{words.results(count(delivered), count(failedAgain ?? 0))}</Text>
+      {superseded !== null && superseded > 0 && <Text>{words.superseded(count(superseded))}</Text>}
+    </>
   );
 }
 

@@ -56,6 +56,7 @@ function Past() {
             <td>
               {count(replay.sent)}
               {replay.action === 'cancel' && words.cancelled}
+              {replay.superseded !== null && replay.superseded > 0 && words.superseded(count(replay.superseded))}
             </td>
             <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
             <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>

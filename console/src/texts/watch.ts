@@ -180,6 +180,8 @@ export const watch = {
     sentOf: (sent: string, matched: string) => `${sent} of ${matched} sent`,
     isPreview: '(preview, nothing is sent)',
     results: (delivered: string, failedAgain: string) => `${delivered} delivered, ${failedAgain} failed again`,
+    superseded: (n: string) =>
+      `${n} superseded: they were sent again or cancelled later, or are no longer in the history`,
     counted: 'Counted',
     sentHeading: 'Sent',
     scope: 'Scope',
@@ -219,5 +221,6 @@ export const watch = {
     noReplaysYet: 'No replays yet',
     preview: ' (preview)',
     cancelled: ' cancelled',
+    superseded: (n: string) => ` (${n} superseded)`,
   },
 };

@@ -88,7 +88,7 @@ async function recallAll(
   if (action === 'retry') requireSendable(data);
   const { maxPerSecond = null } = action === 'retry' ? parseBody(retryAllBody, body) : {};
   const job = await replays.startRecall({ destination: id, action, maxPerSecond }, newId('rpl', now()));
-  return jobView(job, action === 'retry' ? { delivered: 0, failedAgain: 0 } : undefined);
+  return jobView(job, action === 'retry' ? { delivered: 0, failedAgain: 0, superseded: 0 } : undefined);
 }
 
 /** Hides the destination of alerts, which is set at /alerts only. @throws Problem `not_found` */

@@ -14,7 +14,7 @@ interface Sent {
   replay: number;
 }
 
-const UNTRIED = '~';
+export const UNTRIED = '~';
 export const FAILED = '!';
 
 /** Returns whether a user sent the delivery again. */

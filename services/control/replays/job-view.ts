@@ -21,7 +21,7 @@ const RESULTS_AFTER_MS = 4 * 86_400_000;
 
 /**
  * Returns whether the results of a job change no more.
- * @param settled number of its deliveries that have ended
+ * @param settled number of its deliveries that have ended, or that a later job sent again
  */
 export function isFinal(job: Job, settled: number, nowMs: number): boolean {
   const agoMs = nowMs - job.updatedAt;
@@ -43,6 +43,7 @@ export function jobView(job: Job, results?: JobResults) {
     sent,
     delivered: results?.delivered ?? null,
     failedAgain: results?.failedAgain ?? null,
+    superseded: results?.superseded ?? null,
     from: scope.from === null ? null : iso(scope.from),
     to: iso(scope.to),
     destination: scope.destination,

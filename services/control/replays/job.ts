@@ -205,4 +205,6 @@ export function chunkOf(maxPerSecond: number): number {
 export interface JobResults {
   delivered: number;
   failedAgain: number;
+  /** without a result of the job: sent again or cancelled later, or deleted; absent: not known yet */
+  superseded?: number;
 }

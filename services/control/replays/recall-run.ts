@@ -1,4 +1,4 @@
-import { recallRecord, RECALLS } from '../../../shared/kafka/topics';
+import { ATTEMPTS, recallRecord, RECALLS } from '../../../shared/kafka/topics';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
 import { type ConfigView } from '../../../shared/config/types';
@@ -56,7 +56,7 @@ export class RecallRun {
     while (this.#goesOn()) {
       try {
         await this.#look();
-        await leased.save();
+        if (isActive(job)) await leased.save();
       } catch (error) {
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
       }
@@ -65,6 +65,7 @@ export class RecallRun {
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
     }
+    if (!isActive(job)) await this.#noteEnds();
     await leased.end();
     log.info({ replay: job.id, action: job.action, status: job.status, sent: job.sent }, 'replay.ended');
   }
@@ -99,6 +100,15 @@ export class RecallRun {
       progress.next = next;
     }
     if (isActive(job)) Object.assign(job, endOf(job, progress, nowMs));
+  }
+
+  /**
+   * Notes ends of `attempts` behind all events of the job, since retry writes the events first and its notes afterwards.
+   * While Kafka is away, the ends stay unknown.
+   */
+  async #noteEnds(): Promise<void> {
+    const ends = await this.deps.kafka.ranges(ATTEMPTS).catch(() => undefined);
+    if (ends) this.job.sentUpTo = ends;
   }
 
   /** Notes follow the present end of the topic. */

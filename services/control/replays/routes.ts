@@ -2,14 +2,13 @@ import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
 import { readPage } from '../http/paging';
-import { type Database } from '../history/database';
-import { type Job, type JobResults, readReplay } from './job';
+import { isActive, type Job, type JobResults, readReplay } from './job';
 import { isFinal, jobView } from './job-view';
 import { listJobs, resultsOf, saveResults } from './store';
 
 /** /api/v1/replays */
 export function replayHandlers({ replays, history, config, now }: ControlContext): HandlersOf<'replays'> {
-  const results = (jobs: readonly Job[]) => history.ask((database) => readResults(database, jobs, now().getTime()));
+  const results = (jobs: readonly Job[]) => readResults(history, jobs, now().getTime());
   const view = async (job: Job) => jobView(job, (await results([job])).get(job.id));
   return {
     'GET /replays': async ({ query }) => {
@@ -32,19 +31,39 @@ export function replayHandlers({ replays, history, config, now }: ControlContext
 }
 
 /** Returns the results of jobs, and stores those that change no more, so that each is counted while it changes only. */
-async function readResults(database: Database, jobs: readonly Job[], nowMs: number): Promise<Map<string, JobResults>> {
+async function readResults(
+  history: ControlContext['history'],
+  jobs: readonly Job[],
+  nowMs: number,
+): Promise<Map<string, JobResults>> {
   // Control does not know what became of the jobs of older versions, and a cancellation has no results.
   const counted = jobs.filter(({ counted, action }) => counted && action !== 'cancel');
   const changing = counted.filter(({ results }) => !results);
-  const found = await resultsOf(
-    database,
-    changing.map(({ id }) => id),
+  const ended = changing.filter((job) => !isActive(job) && job.sentUpTo);
+  // Before the count: it then has all that these jobs sent, unless a later job sent it again.
+  const isComplete = await hasRead(history, ended);
+  const found = await history.ask((database) =>
+    resultsOf(
+      database,
+      changing.map(({ id }) => id),
+    ),
   );
   const all = new Map(counted.flatMap(({ id, results }) => (results ? [[id, results] as const] : [])));
   for (const job of changing) {
-    const { settled = 0, delivered = 0, failedAgain = 0 } = found.get(job.id) ?? {};
-    all.set(job.id, { delivered, failedAgain });
-    if (isFinal(job, settled, nowMs)) await saveResults(database, job.id, { delivered, failedAgain });
+    const { named, settled, cancelled, delivered, failedAgain } = found.get(job.id) ?? NOTHING;
+    const missing = Math.max(0, job.sent - named);
+    const isKnown = missing === 0 || (isComplete && ended.includes(job));
+    const shown = { delivered, failedAgain, ...(isKnown && { superseded: missing + cancelled }) };
+    all.set(job.id, shown);
+    const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);
+    if (isOver) await history.ask((database) => saveResults(database, job.id, shown));
   }
   return all;
+}
+
+const NOTHING = { named: 0, settled: 0, delivered: 0, failedAgain: 0, cancelled: 0 };
+
+async function hasRead(history: ControlContext['history'], jobs: readonly Job[]): Promise<boolean> {
+  // Kafka or the database may be away.
+  return jobs.length > 0 && history.hasRead(jobs.flatMap(({ sentUpTo }) => sentUpTo ?? [])).catch(() => false);
 }

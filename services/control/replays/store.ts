@@ -1,7 +1,7 @@
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { FAILED } from '../history/sent-by-job';
+import { FAILED, UNTRIED } from '../history/sent-by-job';
 import { type DeliveryStatus, OPEN_STATUSES, RETRY_REQUESTED } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
@@ -166,8 +166,16 @@ export async function saveResults(database: Database, id: string, results: JobRe
   );
 }
 
-/** `settled`: the deliveries that have ended */
-type CountedResults = JobResults & { settled: number };
+/** The deliveries of a job in the history. */
+interface CountedResults extends Row {
+  /** that name it as their last job */
+  named: number;
+  delivered: number;
+  failedAgain: number;
+  cancelled: number;
+  /** that have ended */
+  settled: number;
+}
 
 /**
  * Returns the results of jobs by the history, which names the last job of each delivery. A delivery that waits after an
@@ -175,17 +183,19 @@ type CountedResults = JobResults & { settled: number };
  */
 export async function resultsOf(database: Database, ids: readonly string[]): Promise<Map<string, CountedResults>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ job: string; delivered: number; failed: number; settled: number }>(
-    `select rtrim(job, '${FAILED}') as job,
-       count(*) filter (where status in ('delivered', 'partly_delivered') and right(job, 1) <> '${FAILED}')::bigint
-         as delivered,
+  const marks = [UNTRIED, FAILED];
+  const isPlain = `right(job, 1) not in (${marks.map((mark) => `'${mark}'`).join(', ')})`;
+  const rows = await database.query<CountedResults & { job: string }>(
+    `select rtrim(job, '${marks.join('')}') as job, count(*)::bigint as named,
+       count(*) filter (where status in ('delivered', 'partly_delivered') and ${isPlain})::bigint as delivered,
        count(*) filter (where right(job, 1) = '${FAILED}' or status = 'dead' or (status = 'retrying' and reason <> $2))
-         ::bigint as failed,
-       count(*) filter (where right(job, 1) <> '${FAILED}' and status not in (${UNDER_WAY}))::bigint as settled
+         ::bigint as "failedAgain",
+       count(*) filter (where status = 'cancelled')::bigint as cancelled,
+       count(*) filter (where ${isPlain} and status not in (${UNDER_WAY}))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
-    [databaseJson(ids.flatMap((id) => [id, `${id}${FAILED}`])), RETRY_REQUESTED],
+    [databaseJson(ids.flatMap((id) => ['', ...marks].map((mark) => id + mark))), RETRY_REQUESTED],
   );
-  return new Map(rows.map(({ job, delivered, failed, settled }) => [job, { delivered, failedAgain: failed, settled }]));
+  return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }
 
 /** Returns the number of deliveries that wait at a destination. */

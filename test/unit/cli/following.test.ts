@@ -62,6 +62,14 @@ describe('a job that is followed', () => {
     expect([code, json]).toEqual([0, [DONE]]);
   });
 
+  it('ends at once if a later job sent its deliveries again, and says so', async () => {
+    answer = inOrder(replay({ status: 'done', progress: 1, sent: 3, superseded: 3 }));
+    const { code, out } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
+    expect([code, asked.length]).toEqual([0, 2]);
+    expect(out).toMatch(/superseded +3: sent again or cancelled later, or no longer in the history/);
+    expect(out).not.toContain('not ended');
+  });
+
   it('ends with code 1 if the job failed', async () => {
     answer = inOrder(RUNNING, replay({ status: 'failed', error: 'the destination was switched off' }));
     expect((await follow('replay', 'show', 'rpl_1', '--follow').ended).code).toBe(1);

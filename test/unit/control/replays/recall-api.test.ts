@@ -8,12 +8,13 @@ import { AppError } from '../../../../shared/service/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
-import { aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
+import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } from '../../../support/events';
 
 /** Retries, cancellations and partial replays through the API, on an in-memory log. */
 
 let database: Database;
 let control: ControlUnderTest;
+let historyHasRead: boolean;
 let destination: string;
 let webhooks: { id: string }[];
 beforeAll(async () => {
@@ -23,7 +24,8 @@ afterAll(() => database.close());
 beforeEach(() => begin());
 
 async function begin({ isNew = true } = {}): Promise<void> {
-  control = await controlUnderTest({ database, isNew });
+  historyHasRead = true;
+  control = await controlUnderTest({ database, isNew, historyHasRead: () => historyHasRead });
   control.clock.now = new Date(at(3_600));
   await database.query('delete from waypost.deliveries');
   await database.query('delete from waypost.replays');
@@ -92,6 +94,7 @@ describe('all that waits at a destination', () => {
     });
 
   it('a retry is a job that counts what retry takes, and what becomes of it', async () => {
+    historyHasRead = false;
     await waiting('dlv_1', 'dlv_2', 'dlv_3');
     const started = await post(`/destinations/${destination}/retry`, { maxPerSecond: 50 });
     expect(started).toMatchObject({ status: 202, body: { action: 'retry', origin: 'waiting', maxPerSecond: 50 } });
@@ -106,6 +109,7 @@ describe('all that waits at a destination', () => {
     const retried = (delivery: string) =>
       aWait({ delivery, destination, n: 1, hop: 1, reason: RETRY_REQUESTED, job: id, at: at(30) });
     await record(...['dlv_1', 'dlv_2', 'dlv_3'].map(retried));
+    historyHasRead = true;
     expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0 });
     await record(
       anAttempt({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
@@ -121,6 +125,35 @@ describe('all that waits at a destination', () => {
     await database.query('delete from waypost.deliveries');
     expect((await control.call('get', '/replays')).body.data).toMatchObject([{ id, delivered: 2, failedAgain: 1 }]);
     expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });
+  });
+
+  it('a retry says how many of its deliveries a later request sent again or cancelled, and is final then', async () => {
+    historyHasRead = false;
+    const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4'];
+    await waiting(...ids);
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc', '00000000000000dd']));
+    note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 4 }));
+    expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
+    const retried = (delivery: string, n: number, by: string) =>
+      aWait({ delivery, destination, n, hop: n, reason: RETRY_REQUESTED, job: by, at: at(30 + n) });
+    await record(...ids.map((delivery) => retried(delivery, 1, id)));
+    historyHasRead = true;
+    expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0, superseded: 0 });
+    const later = ['dlv_1', 'dlv_2'];
+    await record(
+      ...later.map((delivery) => retried(delivery, 2, 'rpl_later')),
+      ...later.map((delivery) => anAttempt({ delivery, destination, n: 3, hop: 2, at: at(33) })),
+      aCancellation({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(33) }),
+    );
+    expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0, superseded: 3 });
+    await record(anAttempt({ delivery: 'dlv_4', destination, n: 2, hop: 1, at: at(34) }));
+    const results = { delivered: 1, failedAgain: 0, superseded: 3 };
+    expect(await job(id)).toMatchObject(results);
+    await database.query('delete from waypost.deliveries');
+    expect(await job(id)).toMatchObject(results);
   });
 
   it('a cancellation also covers what is being attempted, and counts no results', async () => {
