@@ -13,6 +13,8 @@ const TIER_S = 40;
 const LONG_TIER = '10m';
 /** More than open a circuit. */
 const MANY = 60;
+/** Too few for that. */
+const FEW = 2;
 let stage: StorySystem;
 beforeAll(async () => {
   stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: `${TIER_S}s,${LONG_TIER}`, WAYPOST_TIMEOUT: '1s' } });
@@ -232,6 +234,28 @@ test('all that waits at a destination is sent now as a job, which counts what wa
   const { body } = await api<Replay>('GET', `/replays/${started.body.id}`);
   expect(body).toMatchObject({ delivered: body.sent, failedAgain: 0 });
   expect(accepted.toSorted()).toEqual([...new Set(accepted)].toSorted());
+}, 180_000);
+
+test('a job says how many of its deliveries a later job sent again', async () => {
+  const { sink } = stage;
+  let works = false;
+  sink.on('/later', () => ({ status: works ? 200 : 503 }));
+  const connection = await stage.connect({ webhooks: [{ url: sink.url('/later') }] });
+  const path = `/destinations/${connection.destination.id}/retry`;
+  for (let i = 0; i < FEW; i++) await connection.send();
+  await waiting(connection, FEW);
+  const first = await ended((await api<Replay>('POST', path)).body.id);
+  const counts = async ({ id }: Replay) => {
+    const { sent, delivered, failedAgain, superseded } = (await api<Replay>('GET', `/replays/${id}`)).body;
+    return { sent, delivered, failedAgain, superseded };
+  };
+  const failed = { sent: FEW, delivered: 0, failedAgain: FEW, superseded: 0 };
+  await eventually(async () => expect(await counts(first)).toEqual(failed));
+  works = true;
+  const second = await ended((await api<Replay>('POST', path)).body.id);
+  const delivered = { sent: FEW, delivered: FEW, failedAgain: 0, superseded: 0 };
+  await eventually(async () => expect(await counts(second)).toEqual(delivered));
+  expect(await counts(first)).toEqual({ sent: FEW, delivered: 0, failedAgain: 0, superseded: FEW });
 }, 180_000);
 
 test('all that waits at a destination is cancelled as a job', async () => {
