@@ -102,6 +102,8 @@ test('a delivery process frozen for longer than its session repeats requests in 
     everyMs: 20,
   });
   process.kill(frozen.pid, 'SIGSTOP');
+  // Requests that it had sent before may still wait for this process to read them.
+  await fetch(sink.url('/after'), { method: 'POST' });
   const inFlight = unanswered;
   // A process that ignored its loss of partitions would send its whole queue to endpoints that are quick again.
   release();

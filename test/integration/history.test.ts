@@ -154,7 +154,9 @@ it('control starts without its database and opens it later', async () => {
     expect((await call(control, '/sources')).status).toBe(200);
     await server.start();
     await eventually(async () => expect((await call(control, '/overview')).status).toBe(200), { deadlineMs: 60_000 });
-    expect((await readyz(control)).body).toEqual({ ok: true, reasons: [], configAgeMs: expect.any(Number) });
+    await eventually(async () =>
+      expect((await readyz(control)).body).toEqual({ ok: true, reasons: [], configAgeMs: expect.any(Number) }),
+    );
   } finally {
     await control.stop(5_000);
   }

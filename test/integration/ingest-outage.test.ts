@@ -65,7 +65,8 @@ test('while Kafka is down ingest answers 503 within 5 s for known and unknown ke
   broker = await launch({ dir });
   await broker.ready(120_000);
   await accepted();
-  expect(await ingest.post('nobody', '/v1/t', track)).toMatchObject({ status: 401 });
+  // Calls may be accepted before `config` can be read to its end.
+  await eventually(async () => expect(await ingest.post('nobody', '/v1/t', track)).toMatchObject({ status: 401 }));
 }, 300_000);
 
 test('while Kafka hangs ingest answers 503 within 5 s, and 200 afterwards', async () => {

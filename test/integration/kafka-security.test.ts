@@ -345,7 +345,9 @@ const addressOf = (env: Record<string, string>) => kafkaAddress(loadSettings(env
 
 function kafkaAs(env: Record<string, string>): KafkaJs {
   const config = addressOf(env) as ConstructorParameters<typeof KafkaJs>[0];
-  return new KafkaJs({ ...config, logLevel: logLevel.NOTHING, retry: { retries: 0 } });
+  // Nothing is repeated, and a busy machine may need seconds for TLS.
+  const patience = { connectionTimeout: 30_000, authenticationTimeout: 30_000, retry: { retries: 0 } };
+  return new KafkaJs({ ...config, ...patience, logLevel: logLevel.NOTHING });
 }
 
 /** Connects once, as every new connection does. @throws the reason */

@@ -9,6 +9,7 @@ import { storedPorts } from '../../deploy/standalone/stored-ports';
 import { findKafka, type Launch } from '../../deploy/standalone/kafka-source';
 import { waitForKafka } from '../../shared/kafka/connection';
 import { createReadyTopics } from '../../shared/kafka/create-topics';
+import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 
 /** The embedded broker: files and address that one start leaves to the next. */
@@ -43,12 +44,12 @@ async function produce(broker: Broker, value: string): Promise<void> {
   await producer.disconnect();
 }
 
-async function endOffset(broker: Broker): Promise<string | undefined> {
+/** Waits until the topic ends at this offset: a broker answers a moment before it leads its partitions. */
+async function endsAt(broker: Broker, offset: string): Promise<void> {
   const admin = client(broker).admin();
   await admin.connect();
-  const [partition] = await admin.fetchTopicOffsets('kept');
+  await eventually(async () => expect(await admin.fetchTopicOffsets('kept')).toMatchObject([{ high: offset }]));
   await admin.disconnect();
-  return partition?.high;
 }
 
 test('records and address survive a stop, a SIGKILL and a broker that was left running', async () => {
@@ -62,19 +63,19 @@ test('records and address survive a stop, a SIGKILL and a broker that was left r
 
   const second = await start();
   expect(second.address).toBe(first.address);
-  expect(await endOffset(second)).toBe('1');
+  await endsAt(second, '1');
   await produce(second, 'two');
   second.kill();
   await second.ended;
 
   const third = await start();
-  expect(await endOffset(third)).toBe('2');
+  await endsAt(third, '2');
 
   // The third broker still runs: the next start on its folder must stop it.
   const fourth = await start();
   await third.ended;
   expect(fourth.address).toBe(first.address);
-  expect(await endOffset(fourth)).toBe('2');
+  await endsAt(fourth, '2');
   await fourth.stop(20_000);
 
   const properties = readFileSync(join(dir, 'server.properties'), 'utf8');

@@ -290,7 +290,8 @@ test('messages of an unreadable source stay in Kafka while others pass, and are 
   await eventually(() => expect(setup.routed).toHaveLength(others.length), { deadlineMs: 90_000 });
   const held = (count: number) => new RegExp(`^waypost_messages_held\\{.*where="kafka".*\\} ${String(count)}$`, 'm');
   await eventually(async () => expect(await setup.metrics()).toMatch(held(calls.length)));
-  expect(setup.router.output()).toMatch(/"source":"src_2","reason":"source_unreadable".*messages\.deferred/);
+  const deferred = /"source":"src_2","reason":"source_unreadable".*messages\.deferred/;
+  await eventually(() => expect(setup.router.output()).toMatch(deferred));
 
   await setup.append([configOut(sourceRecord(aSource({ id: 'src_2' })))]);
   const all = calls.length + others.length;

@@ -43,7 +43,10 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
     createTopic: async (topic, replicas, minInSync) => {
       const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
       const configEntries = [{ name: 'min.insync.replicas', value: String(minInSync) }];
-      await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] });
+      // Again after a timeout of the controllers; a topic that exists is no error.
+      await eventually(() =>
+        admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] }),
+      );
     },
     stopThird: async (topic, partition) => {
       await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), { deadlineMs: SEEN_MS });
