@@ -1,3 +1,4 @@
+import { freePort } from '../../test/support/free-port';
 import { type Answer } from '../harness/respond';
 import { type Sink, startSink } from '../harness/sink';
 import { type Role, ROLES } from './scenario';
@@ -33,14 +34,15 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
         receipts[role].take(headers['webhook-id'] ?? '', sentAt(headers['webhook-timestamp'], Date.now()));
       return answer;
     });
-  const [sink, first] = await Promise.all([startSink(), startSink()]);
-  let mended = first;
+  const sink = await startSink();
+  // Its port is free for a while, in which no outgoing connection may take it.
+  const port = await freePort();
+  let mended = await startSink({ port });
   for (const role of ROLES) behave(role === 'mended' ? mended : sink, role);
   const forget = setInterval(() => {
     for (const { requests } of [sink, mended]) requests.length = 0;
   }, FORGET_MS);
   const mendedUrl = mended.url('/mended');
-  const { port } = mended;
 
   return {
     url: (role) => (role === 'mended' ? mendedUrl : sink.url(`/${role}`)),

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { openApi } from '../../../cli/connect/api';
 import { follow } from '../../../cli/listen/follow';
 import { type Event } from '../../../shared/api/operations';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { begin as beginCommand } from '../../support/cli';
 import { eventually } from '../../support/eventually';
+import { freePort } from '../../support/free-port';
 
 /** Follows events of the real control API, each once, through every kind of broken connection. */
 
@@ -16,7 +16,8 @@ let following: Following[];
 beforeEach(async () => {
   control = await controlUnderTest();
   following = [];
-  port = 0;
+  // The server comes back on its port, which no outgoing connection may take meanwhile.
+  port = await freePort();
   await listen();
 });
 afterEach(async () => {
@@ -27,7 +28,6 @@ afterEach(async () => {
 async function listen(): Promise<void> {
   server = createServer(control.app);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  ({ port } = server.address() as AddressInfo);
 }
 
 async function hangUp(): Promise<void> {

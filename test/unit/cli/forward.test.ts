@@ -76,7 +76,7 @@ test('a request whose connection broke is repeated with the same id', async () =
 
 test('a request that times out is not repeated', async () => {
   sink.on('/hook', [{ misbehave: 'hang' }, {}]);
-  const { answers } = start({ timeoutMs: 50, concurrency: 1 });
+  const { answers } = start({ timeoutMs: 2_000, concurrency: 1 });
   forwarder.offer(aForward(1));
   forwarder.offer(aForward(2));
   await eventually(() => expect(answers).toHaveLength(2));

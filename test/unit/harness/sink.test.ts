@@ -14,7 +14,9 @@ afterEach(async () => {
 });
 
 const post = (url: string, body = '{}', headers: Record<string, string> = {}, dispatcher = new Agent()) =>
-  request(url, { method: 'POST', body, headers, dispatcher, headersTimeout: 300, bodyTimeout: 300 });
+  request(url, { method: 'POST', body, headers, dispatcher });
+/** For a response that never comes. */
+const impatient = new Agent({ headersTimeout: 300 });
 
 describe('the requests of a sink', () => {
   test('a sink records the raw header names, the exact bytes and the query of a request', async () => {
@@ -117,11 +119,11 @@ describe('the responses of a sink', () => {
       .on('/reset', { misbehave: 'reset' })
       .on('/drip', { misbehave: 'drip', dripMs: 20 });
     s.on('/never', { misbehave: 'never_read' }).on('/endless', { misbehave: 'endless' });
-    await expect(post(s.url('/hang'))).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
+    await expect(post(s.url('/hang'), '', {}, impatient)).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
     await expect(post(s.url('/reset'))).rejects.toMatchObject({
       code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/),
     });
-    await expect(post(s.url('/never'), 'x'.repeat(20_000_000))).rejects.toThrow();
+    await expect(post(s.url('/never'), 'x'.repeat(20_000_000), {}, impatient)).rejects.toThrow();
     expect(s.received('/never')[0]!.completeAt).toBeUndefined();
 
     const drip = await post(s.url('/drip'));
