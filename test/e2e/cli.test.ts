@@ -194,8 +194,10 @@ test('listen forwards deliveries byte for byte, and tail shows them', async () =
   await done('send', 'track', '--source', 'My site', '--body', body, '--context', '{"ip": "::1"}');
   const byId = (requests: ReceivedRequest[]) =>
     new Map(requests.map(({ headers, body: bytes }) => [headers['webhook-id'], bytes.toString()]));
-  const forwarded = await local.waitFor(6, { path: '/here' });
-  expect(byId(forwarded)).toEqual(byId(await production.waitFor(6, { path: '/hook' })));
+  // In the partition of the excluded event, so that the listener has got that one before.
+  await done('send', 'track', '--source', 'My site', '--user', 'u2', '--event', 'Last');
+  const forwarded = await local.waitFor(7, { path: '/here' });
+  expect(byId(forwarded)).toEqual(byId(await production.waitFor(7, { path: '/hook' })));
   for (const { headers, body: bytes } of forwarded) verifyWebhook({ headers, body: bytes, secret: SECRET });
   // The two users may be in different partitions, whose events have no common order.
   await tailing.said(/accepted {2}track {2}u1 {2}E\n/);
@@ -207,7 +209,7 @@ test('listen forwards deliveries byte for byte, and tail shows them', async () =
   const { code, json } = await listening.interrupt();
   expect([code, json.at(-1)]).toEqual([
     0,
-    { summary: expect.objectContaining({ received: 7, answered2xx: 6, missed: 0, leftOut: { integrations: 1 } }) },
+    { summary: expect.objectContaining({ received: 8, answered2xx: 7, missed: 0, leftOut: { integrations: 1 } }) },
   ]);
   await local.close();
 }, 400_000);
@@ -255,7 +257,9 @@ test('verify reports whether each of the two signatures is valid', async () => {
 
 test('the CLI finds deliveries and replays dead ones', async () => {
   production.on('/hook', { status: 410, body: 'gone \u001b[2J' });
-  for (const user of ['d1', 'd2', 'd3']) {
+  // As many as a replay of one a second needs to be cancelled in time.
+  const users = Array.from({ length: 10 }, (_, i) => `d${String(i + 1)}`);
+  for (const user of users) {
     await done('send', 'track', '--source', 'My site', '--user', user, '--event', 'Dies');
   }
   const dead = [
@@ -274,7 +278,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   const found = await eventually(
     async () => {
       const { json } = await done(...dead, '--json');
-      expect(json).toHaveLength(3);
+      expect(json).toHaveLength(users.length);
       return json;
     },
     { deadlineMs: 90_000 },
@@ -295,7 +299,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
 
   production.on('/hook', {});
   await done('replay', 'one', String(found[0]!.id));
-  expect((await done('replay', 'all', '--destination', 'Hook', '--preview')).out).toMatch(/matched +[23]/);
+  expect((await done('replay', 'all', '--destination', 'Hook', '--preview')).out).toMatch(/matched +(9|10)\n/);
   const [job] = (await done('replay', 'all', '--destination', 'Hook', '--max-per-second', '1', '--json')).json;
   await done('replay', 'cancel', String(job!.id));
   await done('replay', 'resume', String(job!.id));

@@ -2,6 +2,7 @@ import { type Connection, openStorySystem, type StorySystem } from '../support/s
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
+import { freePort } from '../support/free-port';
 import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
 import { type Json } from '../../tools/harness/api';
 import { isSignedBy } from '../support/verify-signature';
@@ -13,7 +14,7 @@ const FAILING_MS = 2_000;
 
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms' } });
 });
 afterAll(() => stage.close());
 
@@ -116,7 +117,8 @@ test('alerts tell of a certificate near its end, a costly filter and a URL that 
   const DAY_MS = 86_400_000;
   const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
   const authority = makeCertificate({ name: 'ours', authority: true, notAfter: inDays(400) });
-  const aServer = (days: number, port = 0) =>
+  const port = await freePort();
+  const aServer = (days: number) =>
     startSink({ port, tls: makeCertificate({ issuer: authority, notAfter: inDays(days) }) });
   let server = await aServer(3);
   try {
@@ -145,9 +147,8 @@ test('alerts tell of a certificate near its end, a costly filter and a URL that 
       { deadlineMs: 120_000 },
     );
     // The server gets another certificate, and the filter is changed: both notices end, with an alert each.
-    const { port } = server;
     await server.close();
-    server = await aServer(90, port);
+    server = await aServer(90);
     await costly.change({ filter: 'type == "track"' });
     await eventually(
       async () => {

@@ -15,7 +15,7 @@ import { readTopic } from '../support/topics';
  */
 
 const SECRET = 'planted-client-secret';
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 5_000;
 const TOKEN_SECONDS = 4;
 
 let stage: StorySystem;

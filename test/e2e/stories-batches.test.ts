@@ -84,7 +84,7 @@ test('a receiver that answers 400 to a batch with one bad event rejects this eve
     bad ||= eventsIn(request)[6]?.messageId ?? '';
     return { status: eventsIn(request).some(({ messageId }) => messageId === bad) ? 400 : 204 };
   });
-  const { connection, ids } = await send(path, 16, { maxEvents: 16, maxWait: '2s' });
+  const { connection, ids } = await send(path, 16, { maxEvents: 16, maxWait: '30s' });
   await eventually(async () => {
     const ended = (await deliveriesOf(connection)).map(({ messageId, status }) => [messageId, status]);
     const expected = ids.map((id) => [id, id === bad ? 'dead' : 'delivered']);
@@ -118,16 +118,23 @@ test('a kill of delivery with batches in flight and in the lane loses no event, 
 
 test('a stop of delivery hands back the events that gather, and the next process sends each once', async () => {
   const path = '/stopped';
-  const { ids } = await send(path, 20, { maxEvents: 100, maxWait: '10s' });
+  // They gather until the stop, however long that takes.
+  const { ids, connection } = await send(path, 20, { maxEvents: 100, maxWait: '1m' });
   await stage.settled();
   const before = stage.system.pids('delivery');
   const startedAt = Date.now();
   stage.system.kill('delivery', 'SIGTERM');
   await eventually(() => expect(stage.system.pids('delivery')).not.toContain(before[0]), { everyMs: 20 });
   expect(stage.sink.received(path)).toEqual([]);
+  await connection.change({ batch: { maxEvents: 20, maxWait: '100ms' } });
   process.stdout.write(`delivery with events that gather stopped within ${Date.now() - startedAt} ms\n`);
-  await eventually(() => {
-    const arrived = stage.sink.received(path).flatMap((request) => eventsIn(request).map(({ messageId }) => messageId));
-    expect(arrived.sort()).toEqual([...ids].sort());
-  });
+  await eventually(
+    () => {
+      const arrived = stage.sink
+        .received(path)
+        .flatMap((request) => eventsIn(request).map(({ messageId }) => messageId));
+      expect(arrived.sort()).toEqual([...ids].sort());
+    },
+    { deadlineMs: 120_000 },
+  );
 });

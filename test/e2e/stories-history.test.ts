@@ -92,7 +92,7 @@ test('a replay that is cancelled, resumed and interrupted by a killed control se
   await sink.waitFor(45, { path: '/recovered' });
   await sink.waitFor(45, { path: '/other' });
 
-  const { id } = await post('/replays', { destination: destination.id, maxPerSecond: 20 });
+  const { id } = await post('/replays', { destination: destination.id, maxPerSecond: 5 });
   await sink.waitFor(53, { path: '/recovered' });
   const cancelled = (await post(`/replays/${id}/cancel`)) as { status: string; sent: number };
   expect(cancelled).toMatchObject({ status: 'cancelled', matched: 40 });

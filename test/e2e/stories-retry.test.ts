@@ -12,7 +12,7 @@ import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signat
 const SECRET = 'a secret of the tests';
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '300ms,600ms', WAYPOST_TIMEOUT: '4s' } });
 });
 afterAll(() => stage.close());
 
@@ -50,9 +50,9 @@ test.concurrent(
 
 test.concurrent('a destination with a plan is retried by its delays, statuses and timeout, never early', async () => {
   const { sink, topics } = stage;
-  // 1.5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2 s are 2.1 s.
-  sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 1_500 }]);
-  const retry = { delays: ['700ms', '2s'], window: '72h', timeout: '10s', on: [404] };
+  // 5 s is longer than WAYPOST_TIMEOUT. The tiers are 300 ms and 600 ms: 700 ms are 900 ms, and 2 s are 2.1 s.
+  sink.on('/planned', [{ status: 404 }, { status: 503 }, { delayMs: 5_000 }]);
+  const retry = { delays: ['700ms', '2s'], window: '72h', timeout: '15s', on: [404] };
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/planned') }], retry });
   const { body } = await stage.system.control('GET', `/destinations/${destination.id}`);
   expect(body).toMatchObject({ retry: { ...retry, window: '3d', effectiveDelays: ['900ms', '2100ms'] } });
@@ -195,6 +195,8 @@ test.concurrent('with two URLs the first 2xx settles a delivery immediately, tho
   sink.on('/pair/dead', { misbehave: 'hang' });
   const { send, destination } = await stage.connect({
     webhooks: [{ url: sink.url('/pair/dead') }, { url: sink.url('/pair/well') }],
+    // Longer than both messages need on a busy machine.
+    retry: { timeout: '15s' },
   });
   const [first, second] = [await send(), await send()];
   await sink.waitFor(2, { path: '/pair/well' });

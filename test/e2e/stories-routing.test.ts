@@ -276,7 +276,7 @@ test('the destinations of an audience get its members and no other users', async
     () => {
       expect(users()).toEqual([before]);
     },
-    { deadlineMs: 30_000 },
+    { deadlineMs: 120_000 },
   );
   const { id, name } = made.body as { id: string; name: string };
   expect(bodies()[0]).toMatchObject({
@@ -288,7 +288,7 @@ test('the destinations of an audience get its members and no other users', async
     () => {
       expect(users()).toEqual([before, after]);
     },
-    { deadlineMs: 30_000 },
+    { deadlineMs: 120_000 },
   );
   await eventually(async () => {
     const { body } = await stage.system.control('GET', `/audiences/${id}`);
@@ -311,6 +311,6 @@ test('the destinations of an audience get its members and no other users', async
       expect((await list('syncs'))[0]).toMatchObject({ members: 2, sent: 2, waiting: 0 });
       expect((await list('sizes')).at(-1)).toMatchObject({ members: 2 });
     },
-    { deadlineMs: 30_000 },
+    { deadlineMs: 120_000 },
   );
 });

@@ -11,7 +11,7 @@ import { type Connection, openStorySystem, type StorySystem } from '../support/s
 let stage: StorySystem;
 beforeAll(async () => {
   // Long enough to change something while a delivery waits, on a busy machine too; short enough to wait for.
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '4s', WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '10s' } });
 });
 afterAll(() => stage.close());
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
   names = await startNameServer({});
   selfSigned = await startSink({ tls: true });
   stage = await openStorySystem({
-    env: { WAYPOST_TIMEOUT: '1s', WAYPOST_RETRY_DELAYS: '1s,2s', WAYPOST_DNS_SERVERS: names.address },
+    env: { WAYPOST_TIMEOUT: '4s', WAYPOST_RETRY_DELAYS: '1s,2s', WAYPOST_DNS_SERVERS: names.address },
   });
   const { sink } = stage;
   sink.on('/500', { status: 500, body: '{"error":"internal"}' });
