@@ -143,7 +143,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('Kind').selectOption('deletion');
     await rows.filter({ hasText: 'Robot' }).first().waitFor({ state: 'detached' });
     await rows.filter({ hasText: 'created deletion' }).waitFor();
-    expect(page.url()).toContain('kind=deletion');
+    await page.waitForURL(/kind=deletion/);
     await page.getByLabel('Kind').selectOption('token');
     await page.getByLabel('Who').selectOption('admin');
     const changed = rows.filter({ hasText: /changed token.*Robot/ });

@@ -41,8 +41,9 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.keyboard.press('Tab');
     await page.keyboard.type('pro');
     const text = page.getByRole('region', { name: 'condition in CEL', exact: true });
-    await text.waitFor();
-    expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"');
+    await eventually(async () =>
+      expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"'),
+    );
     const preview = page.getByRole('region', { name: 'Preview', exact: true });
     await preview.getByText('2 users', { exact: true }).waitFor({ timeout: LONG_MS });
 
@@ -67,7 +68,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText('This condition cannot be shown as rows').waitFor();
     await written.fill(condition);
     await page.getByRole('button', { name: 'Edit as rows' }).click();
-    expect(await second.getByLabel('Times').inputValue()).toBe('2');
+    await eventually(async () => expect(await second.getByLabel('Times').inputValue()).toBe('2'));
 
     await page.getByLabel('Newsletter').check();
     await page.getByLabel('Archive (off)').check();
@@ -99,7 +100,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('User id').fill('bob');
     await page.getByLabel('User id').press('Enter');
     await page.getByText('bob is not a member.').waitFor();
-    expect(page.url()).toContain('user=bob');
+    await page.waitForURL(/user=bob/);
 
     // Another administrator saves first, and neither change is lost.
     const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;

@@ -91,7 +91,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText('Stored, and kept').waitFor();
     await page.getByLabel('Address').fill('http://127.0.0.1:9/kept');
     await problemOf(page, 'Token').getByText('Enter it again: the URL has another host').waitFor();
-    expect(await save.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
     await page.getByLabel('Address').fill(stage.sink.url('/kept-too'));
     await page.getByText('Stored, and kept').waitFor();
 
@@ -130,7 +130,9 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       await openSection(page, section);
     }
     await page.setViewportSize({ width: 390, height: 800 });
-    expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await eventually(async () =>
+      expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true),
+    );
     await page.setViewportSize({ width: 1200, height: 800 });
     await isGood('destination-sections');
     expect(await page.content()).not.toContain('planted-bearer');
@@ -140,7 +142,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     const { page } = tab;
     const source = await stage.system.createSource('Batched');
     const { id } = await stage.system.createDestination({
-      ...{ name: 'In batches', sources: [source.id], shards: 1, batch: { maxEvents: 3, maxWait: '5s' } },
+      ...{ name: 'In batches', sources: [source.id], shards: 1, batch: { maxEvents: 3, maxWait: '1m' } },
       webhooks: [{ url: stage.sink.url('/batched') }],
     });
     await stage.settled();
@@ -158,7 +160,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByText(`Event 2 of 3 in batch ${batch}`).click();
     const members = page.getByRole('list', { name: `Events of batch ${batch}` });
     await members.getByText(`track: ${names[1]!} (this delivery)`).waitFor();
-    expect(await members.getByRole('listitem').count()).toBe(3);
+    await eventually(async () => expect(await members.getByRole('listitem').count()).toBe(3));
     await isGood('delivery-batch');
     await members.getByRole('link', { name: `Event 3 of the batch: track: ${names[2]!}` }).click();
     await page.getByText(`Event 3 of 3 in batch ${batch}`).waitFor();

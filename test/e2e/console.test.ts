@@ -149,7 +149,7 @@ story(
     const address = page.getByLabel('Address');
     await address.first().fill('nowhere');
     await page.getByText('It must start with http:// or https://').waitFor();
-    expect(await page.getByRole('button', { name: 'Save and continue' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Save and continue', disabled: true }).waitFor();
     const warning = page.getByText('Waypost refuses to call 169.254.169.254 (metadata service');
     await address.first().fill('http://169.254.169.254/');
     await warning.waitFor();
@@ -159,7 +159,7 @@ story(
       await page.getByRole('button', { name: 'Add another URL' }).click();
       await address.nth(i - 1).fill(stage.sink.url(`/further-${i}`));
     }
-    expect(await page.getByRole('button', { name: 'Add another URL' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Add another URL' }).waitFor({ state: 'detached' });
     for (let i = 5; i > 2; i--) await page.getByRole('button', { name: `Remove URL ${i}` }).click();
     await isGoodEverywhere('connect-3-urls');
     await page.getByRole('button', { name: 'Save and continue' }).click();
@@ -261,7 +261,7 @@ story(
     await page.getByLabel('Status').selectOption('dead');
     const row = page.getByRole('link', { name: `track: Order Lost, dead, delivery ${lost}`, exact: true });
     await row.waitFor();
-    expect(page.url()).toContain('status=dead');
+    await page.waitForURL(/status=dead/);
     await page.getByRole('button', { name: 'Save this view' }).click();
     await page.getByLabel('Name of the view').fill('Dead of CRM');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -373,7 +373,7 @@ story(
     await page.getByRole('button', { name: 'Add a URL' }).click();
     await page.getByLabel('Address').fill(stage.sink.url('/ops'));
     await page.getByLabel('Failing after').fill('soon');
-    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
     await page.getByLabel('Failing after').fill('90s');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
@@ -390,7 +390,7 @@ story(
     await isGood();
     await row.getByRole('button', { name: /^Acknowledge/ }).click();
     await row.waitFor({ state: 'detached' });
-    expect(page.url()).toContain('acknowledged=false');
+    await page.waitForURL(/acknowledged=false/);
     await isGood();
   },
   MINUTES,
@@ -445,11 +445,13 @@ story(
     await page.getByRole('button', { name: 'Stay' }).click();
     await page.getByText('unsigned', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Generate a secret' }).click();
-    expect(await page.getByLabel('Shared secret', { exact: true }).inputValue()).toMatch(/^whsec_/);
+    const secret = page.getByLabel('Shared secret', { exact: true });
+    await eventually(async () => expect(await secret.inputValue()).toMatch(/^whsec_/));
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     await page.getByText('unsigned', { exact: true }).waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Replace the shared secret').inputValue()).toBe('');
+    const replaced = page.getByLabel('Replace the shared secret');
+    await eventually(async () => expect(await replaced.inputValue()).toBe(''));
     await eventually(async () => {
       const { body } = await stage.system.control('GET', `/destinations/${id}`);
       expect(body).toMatchObject({ filter: 'event == "Nothing"' });
@@ -573,7 +575,7 @@ story(
     await page.waitForURL((url) => url.search === '');
     await page.getByRole('button', { name: 'Appearance: system' }).click();
     await page.getByRole('button', { name: 'Appearance: light' }).click();
-    expect(await tab.evaluate('document.documentElement.dataset.mantineColorScheme')).toBe('dark');
+    await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
     expect(await tab.barriers('color-contrast')).toEqual([]);
     await page.getByRole('button', { name: 'Appearance: dark' }).click();
     await page.goto(at('/no/such/page'));
@@ -588,7 +590,7 @@ story(
     }
     await page.goto(at(`/destinations/${hooks.ledger.id}`));
     await openSection(page, 'Request');
-    expect(await page.getByLabel('Method').isDisabled()).toBe(true);
+    await eventually(async () => expect(await page.getByLabel('Method').isDisabled()).toBe(true));
     await page.getByRole('button', { name: 'Preview with an event' }).click();
     await page.getByRole('region', { name: 'previewed body' }).getByText('"track"').first().waitFor();
     await isGood();
@@ -622,7 +624,7 @@ story(
       await chooseMarkedTexts(own.page);
       const find = async (look: () => Promise<string[]>) => {
         // Data and charts may still arrive.
-        await eventually(async () => expect(await look()).toEqual([]), { deadlineMs: 4_000 }).catch(() => undefined);
+        await eventually(async () => expect(await look()).toEqual([]), { deadlineMs: 30_000 }).catch(() => undefined);
         found.push(...(await look()).map((finding) => `${own.page.url()} ${finding}`));
       };
       return async (path) => {
@@ -655,7 +657,7 @@ story(
     await page.context().clearCookies();
     await page.getByLabel('Type').selectOption('track');
     await page.getByText('Your session has ended').waitFor();
-    expect(page.url()).toBe(at('/deliveries?status=dead&type=track'));
+    await page.waitForURL(at('/deliveries?status=dead&type=track'));
     await page.getByLabel(/^Token/).fill('not the token at all');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Unknown token').waitFor();

@@ -17,7 +17,7 @@ const MANY = 60;
 const FEW = 2;
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: `${TIER_S}s,${LONG_TIER}`, WAYPOST_TIMEOUT: '1s' } });
+  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: `${TIER_S}s,${LONG_TIER}` } });
 });
 afterAll(() => stage.close());
 
@@ -161,7 +161,7 @@ testWith(
       await isGood();
       await confirm(tab, 'Send now', 'Send this delivery now?');
       await facts.getByText('delivered', { exact: true }).waitFor();
-      expect(await page.getByRole('button', { name: 'Send now' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Send now' }).waitFor({ state: 'detached' });
 
       await page.goto(at(`/deliveries/${unwanted!.id}`));
       await confirm(tab, 'Cancel delivery', 'Cancel this delivery?');
@@ -197,7 +197,7 @@ testWith(
 test('the copies of the first test are dropped when they fall due', async () => {
   await eventually(async () => expect(await dropped()).toBe(7), { deadlineMs: 120_000 });
   expect(['/now', '/unwanted', '/guarded'].map((path) => stage.sink.received(path).length)).toEqual([2, 1, 5]);
-}, 180_000);
+});
 
 test('all that waits at a destination is sent now as a job, which counts what was delivered', async () => {
   const { sink } = stage;
@@ -234,7 +234,7 @@ test('all that waits at a destination is sent now as a job, which counts what wa
   const { body } = await api<Replay>('GET', `/replays/${started.body.id}`);
   expect(body).toMatchObject({ delivered: body.sent, failedAgain: 0 });
   expect(accepted.toSorted()).toEqual([...new Set(accepted)].toSorted());
-}, 180_000);
+});
 
 test('a job says how many of its deliveries a later job sent again', async () => {
   const { sink } = stage;
@@ -274,4 +274,4 @@ test('all that waits at a destination is cancelled as a job', async () => {
     );
     expect(body.data.map(({ reason }) => reason)).toEqual(Array(5).fill('cancelled_by_user'));
   });
-}, 120_000);
+});

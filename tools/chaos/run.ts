@@ -141,7 +141,7 @@ export async function connect(system: System, endpoints: Endpoints) {
       const missing = ROLES.filter((role) => !endpoints.met.has(role));
       if (missing.length > 0) throw new Error(`nothing came to ${missing.join(', ')}`);
     },
-    { deadlineMs: 30_000, everyMs: 300 },
+    { deadlineMs: 120_000, everyMs: 300 },
   );
   return {
     sourceId: source.id,
