@@ -1,13 +1,15 @@
-// Our Go client: main <endpoint> <write key> <user> [number of tracks instead]
+// Our Go client: main <endpoint> <write key> <user> [number of tracks instead, the second half of them after SIGUSR2]
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	analytics "github.com/waypost/waypost/clients/go"
@@ -16,6 +18,8 @@ import (
 type object = analytics.Object
 
 func main() {
+	signalled := make(chan os.Signal, 1)
+	signal.Notify(signalled, syscall.SIGUSR2)
 	user := os.Args[3]
 	client := analytics.New(os.Args[2])
 	client.Endpoint = os.Args[1]
@@ -36,6 +40,9 @@ func main() {
 		// A small queue, so that it is full while ingest is away.
 		client.QueueBytes = 1 << 20
 		for ; sent < count; sent++ {
+			if sent == count/2 {
+				<-signalled
+			}
 			check(client.Enqueue(ctx, &analytics.Track{
 				UserId:     fmt.Sprintf("%s %d", user, sent%100),
 				Event:      "Counted",

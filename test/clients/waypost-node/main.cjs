@@ -1,9 +1,10 @@
-// Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead]
+// Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead, the second half of them after SIGUSR2]
 const { readFileSync } = require('node:fs');
 const process = require('node:process');
 const { Analytics } = require('../../../clients/node');
 
 const [, , endpoint, writeKey, userId, count] = process.argv;
+const signalled = new Promise((resolve) => process.once('SIGUSR2', resolve));
 let delivered = 0;
 let failed = 0;
 const analytics = new Analytics({
@@ -35,6 +36,7 @@ function everyType() {
 
 async function counted() {
   for (let i = 0; i < Number(count); i++) {
+    if (i === Number(count) / 2) await signalled;
     await analytics.room();
     const properties = { n: i, text: 'some words that a call may well have' };
     analytics.track({ userId: `${userId} ${i % 100}`, event: 'Counted', messageId: `${userId} ${i}`, properties });
