@@ -257,7 +257,7 @@ test('verify reports whether each of the two signatures is valid', async () => {
 
 test('the CLI finds deliveries and replays dead ones', async () => {
   production.on('/hook', { status: 410, body: 'gone \u001b[2J' });
-  // As many as a replay of one a second needs to be cancelled in time.
+  // Enough that a replay of one a second still runs when it is cancelled.
   const users = Array.from({ length: 10 }, (_, i) => `d${String(i + 1)}`);
   for (const user of users) {
     await done('send', 'track', '--source', 'My site', '--user', user, '--event', 'Dies');

@@ -11,7 +11,7 @@ import { GO, testWith } from '../support/external-tools';
 /** Defines the tests. @param stage returns the system they run on */
 export function exampleStories(stage: () => StorySystem): void {
   let installed: InstalledExamples;
-  beforeAll(async () => (installed = await installExamples()), 120_000);
+  beforeAll(async () => (installed = await installExamples()));
   afterAll(() => installed.remove());
 
   async function connect(path: string): Promise<{ connection: Connection; env: Record<string, string> }> {

@@ -163,4 +163,4 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
   expect((await replay(first, { render: 'again' })).status).toBe(202);
   const [other] = (await sink.waitFor(4, { path: '/mended' })).slice(3);
   expect([other!.method, other!.body.toString()]).toEqual(['PATCH', '{"user":"user-1"}']);
-}, 180_000);
+});

@@ -359,4 +359,4 @@ test('without an audiences process previews and member lists are unavailable, an
   await expect(
     members.page({ definition: 'aud_buyers', limit: 7, from: { partition: 0 }, expected: new Map() }),
   ).rejects.toMatchObject(unavailable);
-}, 120_000);
+});

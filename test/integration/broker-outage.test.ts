@@ -35,12 +35,12 @@ afterEach(async () => {
   await kafka.close();
   stage = undefined;
   sink.clear();
-}, 60_000);
+});
 
 afterAll(async () => {
   await sink.close();
   await brokers.close();
-}, 60_000);
+});
 
 test('without the third broker every call is delivered once, though two partitions lack replicas', async () => {
   // Given ten partitions: two of them have their second replica on the third broker.

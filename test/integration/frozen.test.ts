@@ -21,7 +21,7 @@ let processes: Processes;
 beforeAll(async () => {
   processes = await openProcesses({ prefix: 'frozen', partitions: PARTITIONS, retryDelays: '10s' });
 }, 240_000);
-afterAll(() => processes.close(), 60_000);
+afterAll(() => processes.close());
 
 type Process = Service & { metric(name: string): Promise<number> };
 

@@ -239,7 +239,7 @@ test('a client takes a renewed certificate and a changed password from their fil
   await expect(connected(client)).rejects.toThrow(/authentication failed/i);
   file('password', `${PASSWORD}\n`);
   await connected(client);
-}, 60_000);
+});
 
 test('one command creates topics, ACLs and users, with generated passwords in a file', async () => {
   const users = join(dir, 'users');
@@ -269,7 +269,7 @@ test('without the right to alter the cluster no ACLs and no users are created, a
     /log in as a user that may alter the cluster/,
   );
   await expect(createScramUsers(settings, new Map([['x', 'y']]))).rejects.toThrow(/log in as a user that may alter/);
-}, 60_000);
+});
 
 test.each<[string, Record<string, string>, RegExp]>([
   [

@@ -19,7 +19,7 @@ import {
 
 /** The supervisor from outside, with stub services. */
 
-/** With a broker of its own, on a busy machine. */
+/** A broker starts, too, perhaps on a busy machine. */
 const READY_MS = 120_000;
 
 let dir: string;

@@ -31,7 +31,7 @@ test('a process exits though the reader of its log is gone', async () => {
   await once(child.stdout!, 'close');
   child.stdin!.end();
   expect(await exit).toEqual([0, null]);
-}, 120_000);
+});
 
 test('a process that exits has written every line of its log', async () => {
   let text = '';
@@ -39,4 +39,4 @@ test('a process that exits has written every line of its log', async () => {
   child.stdin!.end();
   await once(child, 'close');
   expect(text.trim().split('\n')).toHaveLength(3);
-}, 120_000);
+});

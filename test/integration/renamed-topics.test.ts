@@ -22,7 +22,7 @@ beforeAll(async () => {
   processes.env.WAYPOST_DATA_DIR = dir;
   await createOldTopics();
   tails = await Promise.all([OLD_PROFILE_RESULTS, PROFILE_RESULTS].map(follow));
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(tails.map((tail) => tail.stop()));

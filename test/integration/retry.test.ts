@@ -68,7 +68,7 @@ afterAll(async () => {
   await tail.stop();
   await producer.close(1_000);
   await kafka.close();
-}, 60_000);
+});
 
 async function start(): Promise<void> {
   const [port] = await freePorts(1);

@@ -32,9 +32,9 @@ afterEach(async () => {
   await producer?.close(1_000);
   await kafka?.close();
   tail = consumption = producer = kafka = undefined;
-}, 60_000);
+});
 
-afterAll(() => brokers.close(), 60_000);
+afterAll(() => brokers.close());
 
 async function connect(prefix: string, env: Record<string, string> = {}): Promise<[Kafka, BatchProducer]> {
   const settings = loadSettings({

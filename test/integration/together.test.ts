@@ -25,7 +25,7 @@ let opened: Processes | undefined;
 afterEach(async () => {
   await opened?.close();
   opened = undefined;
-}, 60_000);
+});
 
 async function setUp(): Promise<Processes> {
   const retryDelays = TIERS_MS.map((ms) => `${ms}ms`).join();

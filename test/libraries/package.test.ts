@@ -13,7 +13,7 @@ const run = promisify(execFile);
 let installed: InstalledExamples;
 beforeAll(async () => {
   installed = await installExamples();
-}, 60_000);
+});
 afterAll(() => installed.remove());
 
 const USE = `

@@ -21,7 +21,7 @@ let scratch: string;
 beforeAll(async () => {
   installed = await installExamples();
   scratch = mkdtempSync(join(tmpdir(), 'waypost-receivers-'));
-}, 60_000);
+});
 afterAll(() => {
   installed.remove();
   rmSync(scratch, { recursive: true, force: true });

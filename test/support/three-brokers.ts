@@ -43,7 +43,7 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
     createTopic: async (topic, replicas, minInSync) => {
       const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
       const configEntries = [{ name: 'min.insync.replicas', value: String(minInSync) }];
-      // Again after a timeout of the controllers; a topic that exists is no error.
+      // Tries again after a timeout of the controllers. A topic that exists causes no error.
       await eventually(() =>
         admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] }),
       );

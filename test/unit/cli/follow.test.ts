@@ -16,7 +16,7 @@ let following: Following[];
 beforeEach(async () => {
   control = await controlUnderTest();
   following = [];
-  // The server comes back on its port, which no outgoing connection may take meanwhile.
+  // The server comes back on its port, which no outgoing connection may take until then.
   port = await freePort();
   await listen();
 });

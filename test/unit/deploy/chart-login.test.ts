@@ -5,7 +5,7 @@ import { envOf, type Manifest, message, render, REQUIRED, variable } from '../..
 
 /** Renders the chart with Helm: logins to Kafka of services, of the topics job and of KEDA, and zones. */
 
-const story = (name: string, run: () => Promise<void>) => testWith(HELM, name, run, 30_000);
+const story = (name: string, run: () => Promise<void>) => testWith(HELM, name, run);
 
 const withKafka = (kafka: object, more: object = {}) => ({
   ...REQUIRED,

@@ -8,7 +8,7 @@ import { read } from './files';
 
 /** Renders the chart with Helm: replicas, images, secrets, network policies, and refused values. */
 
-const story = (name: string, run: () => Promise<void>) => testWith(HELM, name, run, 30_000);
+const story = (name: string, run: () => Promise<void>) => testWith(HELM, name, run);
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/here/deployments';
 /** Delivery as it lives in the cluster. */

@@ -12,7 +12,7 @@ const START = new Date('2026-01-01T00:00:00.000Z').getTime();
 
 let database: Database;
 let control: ControlUnderTest;
-beforeAll(async () => (database = await memoryDatabase()), 60_000);
+beforeAll(async () => (database = await memoryDatabase()));
 afterAll(() => database.close());
 beforeEach(async () => (control = await controlUnderTest({ database })));
 

@@ -171,7 +171,7 @@ it('a resumed stream sends no more than the connection takes, and eventually eve
   await eventually(() => expect(accepted.at(-1)!.bytesWritten).toBeGreaterThan(600_000));
   expect(accepted.at(-1)!.writableLength).toBeLessThan(1_000_000);
   again.socket.resume();
-  await eventually(() => expect(again.users()).toEqual(users), { deadlineMs: 20_000 });
+  await eventually(() => expect(again.users()).toEqual(users));
   expect(again.text()).not.toContain('event: skipped');
 });
 
@@ -179,8 +179,7 @@ describe('a stream ends', () => {
   const HOST = 'localhost';
   const newToken = async (fields: object = {}) =>
     (await control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields })).body;
-  const closed = (stream: { socket: Socket }) =>
-    eventually(() => expect(stream.socket.closed).toBe(true), { deadlineMs: 10_000 });
+  const closed = (stream: { socket: Socket }) => eventually(() => expect(stream.socket.closed).toBe(true));
   const openWith = async (headers: Record<string, string>) => {
     const stream = openStream('', headers);
     await stream.begun();
@@ -226,6 +225,7 @@ it('a token has at most 20 streams, and other tokens still get one', async () =>
   streams[0]!.socket.destroy();
   await eventually(async () => {
     const next = openStream();
-    await eventually(() => expect(next.text()).toContain(' 200 '), { deadlineMs: 500 });
+    await eventually(() => expect(next.text()).toMatch(/ (200|503) /));
+    expect(next.text()).toContain(' 200 ');
   });
 });

@@ -257,4 +257,4 @@ it('ten thousand odd requests get no 5xx except 503, no secret, and nothing with
   }
   // Control still responds.
   expect((await control.call('get', '/about')).status).toBe(200);
-}, 120_000);
+});

@@ -120,7 +120,7 @@ it('a token of an earlier version opens the API, and its new fields are null', a
 
 describe('the last use of a token', () => {
   let database: Database;
-  beforeAll(async () => (database = await memoryDatabase()), 60_000);
+  beforeAll(async () => (database = await memoryDatabase()));
   afterAll(() => database.close());
 
   it('the last use of a token is stored to the minute in the database, and never in config', async () => {
