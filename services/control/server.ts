@@ -112,10 +112,10 @@ export async function startControl(
     stop: async (deadlineMs) => {
       health.stopping = true;
       backend.events.streams.stop();
-      await closeServer(server, deadlineMs / 2);
+      await Promise.all([closeServer(server, deadlineMs / 2), history.stopReading(deadlineMs / 3)]);
       await Promise.all([replays.stop(), alerts.stop(), mending.stop(), formats.stop(), access.stop()]);
       await stopBackend(deadlineMs / 3);
-      await history.stop(deadlineMs / 3);
+      await history.stop();
       await kafka.close();
       healthServer.close();
     },

@@ -125,7 +125,8 @@ export class History {
     return ends.every(({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high);
   }
 
-  async stop(deadlineMs: number): Promise<void> {
+  /** Stops reading. Queries still work, and wait for no more new rows on the one connection of an embedded database. */
+  async stopReading(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
     const feeds = [this.#feed, this.#audit];
@@ -133,10 +134,12 @@ export class History {
     // Each stops after its handed-out records are written, or after a second.
     await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
     await Promise.all(feeds.map((feed) => feed.stop()));
+  }
+
+  async stop(): Promise<void> {
     await this.#inTurn(() => Promise.resolve());
     await this.#database?.close();
-    this.#database = undefined;
-    this.#why = 'it is closed';
+    [this.#database, this.#why] = [undefined, 'it is closed'];
   }
 
   async #open(): Promise<void> {
@@ -148,8 +151,7 @@ export class History {
       await this.#deliveries.open(database);
       await this.forgotten.refresh(database, this.options.now());
       await this.#consume(database);
-      this.#database = database;
-      this.#why = undefined;
+      [this.#database, this.#why] = [database, undefined];
       log.info({ kind: database.kind }, 'history.opened');
       this.#keeping ??= setInterval(() => void this.#maintain(), KEEP_EVERY_MS);
     } catch (error) {
@@ -173,10 +175,8 @@ export class History {
     if (database.broken === undefined || this.#database !== database) return;
     this.#why = 'it ended, and is being opened again';
     this.#database = undefined;
-    void database
-      .close()
-      .catch(() => undefined)
-      .then(() => this.#openLater());
+    const closed = database.close().catch(() => undefined);
+    void closed.then(() => this.#openLater());
   }
 
   /** The consumer groups belong to the database: a new database reads everything that the topics still have. */

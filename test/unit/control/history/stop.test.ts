@@ -1,0 +1,57 @@
+import { History } from '../../../../services/control/history/history';
+import { type Database } from '../../../../services/control/history/database';
+import { getDelivery } from '../../../../services/control/history/queries';
+import { type ConsumeOptions, type OpenRecord } from '../../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../../shared/kafka/topics';
+import { createLog } from '../../../../shared/telemetry/log';
+import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
+import { anAttempt } from '../../../support/events';
+
+/** The stop of a history: others still ask the database, which has one connection. */
+
+let database: Database;
+let history: History;
+const read = new Map<string, ConsumeOptions['onRecord']>();
+const handedOut: { done: boolean }[] = [];
+const onFatal = (error: unknown) => {
+  throw error;
+};
+beforeAll(async () => {
+  database = await memoryDatabase();
+  const stop = () => eventually(() => expect(handedOut.filter(({ done }) => !done)).toEqual([]));
+  const consumption = { stop, resume: () => undefined };
+  const kafka = {
+    consume: ({ topics, onRecord }: ConsumeOptions) => {
+      for (const topic of topics) read.set(topic, onRecord);
+      return Promise.resolve(consumption as never);
+    },
+    committed: () => Promise.resolve([]),
+  };
+  history = new History({
+    ...{ open: () => Promise.resolve(database), kafka, keep: { forMs: 1e12, maxBytes: 1e12 }, now: Date.now },
+    ...{ log: createLog('test', 'silent'), onFatal },
+  });
+  await history.start();
+});
+
+/** Hands out the record of an attempt. @returns what the history has done with it */
+function handOut(delivery: string): { done: boolean } {
+  const state = { done: false };
+  handedOut.push(state);
+  const at = new Date().toISOString();
+  const value = Buffer.from(JSON.stringify(anAttempt({ delivery, acceptedAt: at, at })));
+  const record = { topic: ATTEMPTS, partition: 0, offset: 0, key: Buffer.from(delivery), value, headers: {} };
+  read.get(ATTEMPTS)!({ ...record, timestampMs: Date.now(), done: () => (state.done = true) } as unknown as OpenRecord);
+  return state;
+}
+
+test('a history that stops reading writes no more rows, and answers queries until it is closed', async () => {
+  const inTime = handOut('in-time');
+  await history.stopReading(1_000);
+  const late = handOut('late');
+  expect(await history.ask((open) => getDelivery(open, 'in-time'))).toMatchObject({ id: 'in-time' });
+  await history.stop();
+  expect([inTime.done, late.done]).toEqual([true, false]);
+  await expect(history.ask((open) => getDelivery(open, 'late'))).rejects.toMatchObject({ status: 503 });
+});
