@@ -146,7 +146,8 @@ test('a body that cannot be rendered is a dead letter, and replays deliver it on
   expect((await replay(first, { render: 'again' })).status).toBe(202);
   const job = await system.control('POST', '/replays', { destination: destination.id });
   expect(job.status).toBe(202);
-  const requests = await sink.waitFor(2, { path: '/mended' });
+  // The job begins once the history has read what precedes it.
+  const requests = await sink.waitFor(2, { path: '/mended', timeoutMs: 120_000 });
   expect(requests.map(({ body }) => body.toString())).toEqual(['{"order":"A-17"}', '{"order":"A-17"}']);
   expect(new Set(requests.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([first, second]));
   await eventually(async () => {
