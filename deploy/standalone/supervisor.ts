@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { AppError, messageOf } from '../../shared/service/errors';
 import { connectKafka } from '../../shared/kafka/client';
 import { SYSTEM_FILE, type SystemFile, takeLock } from '../../shared/service/data-dir';
+import { returnIdleMemory } from '../../shared/service/idle-memory';
 import { loadSettings, type Settings } from '../../shared/service/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { type RestartedProgram } from './restart';
@@ -61,6 +62,7 @@ interface Started {
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
   process.title = 'waypost';
+  returnIdleMemory();
   const output = createOutput();
   const started: Started = {};
   const stopping = stopSignal(() => {

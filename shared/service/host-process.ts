@@ -2,6 +2,7 @@ import { createLog, type Log } from '../telemetry/log';
 import { loadSdk, type Sdk } from '../telemetry/start';
 import { withTimeout } from './async';
 import { AppError, messageOf } from './errors';
+import { returnIdleMemory } from './idle-memory';
 import { type Settings } from './settings';
 
 /** The operating system's process of one or several services: its title, its signals, its exit code, and the order of the stop. */
@@ -53,6 +54,7 @@ export class HostProcess {
     process.title = `waypost-${name}`;
     this.log = createLog(name, 'info');
     this.sdk = loadSdk(this.isShared ? 'waypost' : `waypost-${name}`);
+    returnIdleMemory();
     onSignals((reason, deadlineMs) => this.#signalled(reason, deadlineMs));
     process.on('uncaughtException', (error) => this.fail(error));
     process.on('unhandledRejection', (error) => this.fail(error));

@@ -40,7 +40,9 @@ export async function setUp(profileDir: string | undefined, note: (text: string)
   }
   const endpoint = await Endpoint.start();
   let systems = 0;
-  const env = profileDir === undefined ? {} : { NODE_OPTIONS: `--require ${PROFILE_MAIN}`, [PROFILE_DIR]: profileDir };
+  const profile = profileDir && { NODE_OPTIONS: `--require ${PROFILE_MAIN}`, [PROFILE_DIR]: profileDir };
+  // A later start of an installation finds the compiled code of the first one.
+  const env = { NODE_COMPILE_CACHE: join(dir, 'compile-cache'), ...profile };
   return {
     dir,
     broker,

@@ -64,7 +64,7 @@ export const WHOLE: Sizes = {
     delivery: { warmUp: 30_000, count: 70_000 },
     all: { warmUp: 30_000, count: 60_000, ...BATCHES },
   },
-  load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500] },
+  load: { settleSeconds: 120, seconds: 30, warmUp: 9_000, rates: [50, 200, 500, 1_000, 1_500, 2_500, 4_000] },
   latency: { perSecond: 50, warmUp: 9_000, warmUpPerSecond: 300, count: 1_500 },
   sustained: { warmUp: 10_000, seconds: 60, ...BATCHES },
   processes: {

@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { messageOf } from '../../../shared/service/errors';
+import { returnIdleMemory } from '../../../shared/service/idle-memory';
 import { type Param } from './database';
 
 /**
@@ -60,6 +61,7 @@ async function serve({ dir }: WorkerData): Promise<void> {
   });
   // Only now, because the start of the system waits until the files are created and opened.
   setPriority(NICENESS);
+  returnIdleMemory();
   parentPort?.postMessage('ready');
 }
 
