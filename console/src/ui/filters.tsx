@@ -18,6 +18,15 @@ const TYPING_MS = 400;
 
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
+  // A change goes out from the one before, which the page may not show yet.
+  const latest = useRef(search);
+  useEffect(() => {
+    latest.current = search;
+  }, [search]);
+  const move = (next: URLSearchParams, options?: { replace: boolean }) => {
+    latest.current = next;
+    setSearch(next, options);
+  };
   return {
     get: (name: string) => search.get(name) ?? '',
     /** Returns these filters if they are set. The address may hold invalid values: the API validates them. */
@@ -27,42 +36,29 @@ export function useFilters() {
     },
     /** A changed filter returns to the first page. */
     set: (name: string, value: string) => {
-      setSearch(
-        (before) => {
-          const next = new URLSearchParams(before);
-          if (!isPage(name)) {
-            next.delete('after');
-            next.delete('page');
-          }
-          if (value === '') next.delete(name);
-          else next.set(name, value);
-          return next;
-        },
-        { replace: true },
-      );
-    },
-    /** Goes to a page: the browser's back button returns to the present one. */
-    go: (page: Readonly<Record<string, string>>) => {
-      setSearch((before) => {
-        const next = new URLSearchParams(before);
-        for (const [name, value] of Object.entries(page)) {
-          if (value === '') next.delete(name);
-          else next.set(name, value);
-        }
-        return next;
+      move(withValues(latest.current, isPage(name) ? { [name]: value } : { after: '', page: '', [name]: value }), {
+        replace: true,
       });
     },
-    clear: () => {
-      setSearch(new URLSearchParams());
-    },
+    /** Goes to a page: the browser's back button returns to the present one. */
+    go: (page: Readonly<Record<string, string>>) => move(withValues(latest.current, page)),
+    clear: () => move(new URLSearchParams()),
     /** Replaces all filters, as `URLSearchParams` reads them. */
-    replace: (text: string) => {
-      setSearch(new URLSearchParams(text));
-    },
+    replace: (text: string) => move(new URLSearchParams(text)),
     /** all filters without the page, to save or compare a view */
     text: withoutPages(search),
     any: search.size > 0,
   };
+}
+
+/** @param values an empty one removes the parameter */
+function withValues(search: URLSearchParams, values: Readonly<Record<string, string>>): URLSearchParams {
+  const next = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === '') next.delete(name);
+    else next.set(name, value);
+  }
+  return next;
 }
 
 function withoutPages(search: URLSearchParams): string {
