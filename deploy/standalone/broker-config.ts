@@ -113,8 +113,8 @@ export function javaArguments(jars: string, loggingFile: string): string[] {
     '-Xms512m',
     '-Xmx512m',
     '-XX:+UseSerialGC',
-    // The JVM never returns the pages of young objects, which also an idle broker fills. A collection of them pauses the broker
-    // for 10 ms, every three seconds at 440 calls a second. After four of them an object counts as old: after one, 20 MB a minute would.
+    // The JVM never returns the pages of young objects, and an idle broker fills them, too. To collect them takes 10 ms, every
+    // three seconds at 440 calls a second. An object that survives four collections is old. With one, 20 MB a minute became old.
     '-Xmn64m',
     '-XX:MaxTenuringThreshold=4',
     // A broker without memory must end, so that the supervisor restarts it.

@@ -46,7 +46,7 @@ const replay = z.strictObject({
   failedAgain: count.nullable().meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
   superseded: count.nullable().meta({
     description:
-      'Of those sent, without a result of this job: sent again or cancelled later, or no longer in the history; null: not known yet, or never for a cancel',
+      'Of those sent, without a result of this job: sent again or cancelled later, or no longer in the history; null: not known yet; always for a cancel, and for replays of older versions',
   }),
   from: time.nullable(),
   to: time,

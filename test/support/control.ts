@@ -66,7 +66,7 @@ export async function controlUnderTest(
     timeoutMs?: number;
     memory?: MemoryLog;
     database?: Database | undefined;
-    historyHasRead?: () => boolean;
+    historyHasRead?: () => boolean | Promise<boolean>;
     maxSearchBytes?: number;
     bodyTurns?: Pick<BodyIndexOptions, 'othersFirst' | 'steadyMs'>;
     adminToken?: string;
@@ -184,7 +184,7 @@ export async function controlUnderTest(
 function historyOn(
   database: Database | undefined,
   nowMs: () => number,
-  hasRead = () => true,
+  hasRead: () => boolean | Promise<boolean> = () => true,
 ): ControlContext['history'] {
   const forgotten = new Forgotten();
   const away = () => Promise.reject(new Problem('unavailable', 'The history cannot be read now'));
@@ -199,6 +199,6 @@ function historyOn(
       await learnDeletions();
       return rows;
     },
-    hasRead: () => Promise.resolve(hasRead()),
+    hasRead: async () => hasRead(),
   };
 }

@@ -1,4 +1,4 @@
-import { backoff, inTurn, sleep } from '../../../shared/service/async';
+import { backoff, inTurn, sleep, withTimeout } from '../../../shared/service/async';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { AppError, messageOf, newerFormat } from '../../../shared/service/errors';
 import { Problem } from '../http/problem';
@@ -125,15 +125,15 @@ export class History {
     return ends.every(({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high);
   }
 
-  /** Stops reading. Queries still work, and wait for no more new rows on the one connection of an embedded database. */
+  /** Writes what was handed out, for a second, and reads no more. Queries still work, and wait for no new rows. */
   async stopReading(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
     const feeds = [this.#feed, this.#audit];
     feeds.forEach((feed) => feed.hurry());
-    // Each stops after its handed-out records are written, or after a second.
-    await Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
-    await Promise.all(feeds.map((feed) => feed.stop()));
+    const read = Promise.all(this.#consumptions.map((each) => each.stop(Math.min(1_000, deadlineMs))));
+    const written = () => Promise.all(feeds.map((feed) => feed.stop()));
+    await withTimeout(deadlineMs, read.then(written));
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,7 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be counted. Pure.
  *
  * The status of the row is the result, except for a delivery that was delivered before: it stays delivered. A character
- * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered.
+ * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
@@ -32,9 +32,19 @@ export function jobOfDelivered({ job, replay }: Sent, event: DeliveryEvent) {
   if (event.replay <= replay) return job;
   // Kafka may have the event of the replay behind its first attempt, or twice.
   if (isSentAgain(event)) return idOf(job) === event.job || event.job === undefined ? job : `${event.job}${UNTRIED}`;
-  const isResult = event.kind === 'attempt' && !event.late && job !== null && job !== idOf(job);
-  if (!isResult) return job;
-  return event.outcome === 'delivered' ? idOf(job) : `${idOf(job)}${FAILED}`;
+  if (job === null || job === idOf(job)) return job;
+  const failed = `${idOf(job)}${FAILED}`;
+  switch (event.kind) {
+    case 'attempt':
+      if (event.late) return job;
+      return event.outcome === 'delivered' ? idOf(job) : failed;
+    case 'dead':
+      return failed;
+    case 'cancelled':
+      return null;
+    default:
+      return job;
+  }
 }
 
 function idOf(job: string | null): string {

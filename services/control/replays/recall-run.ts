@@ -65,7 +65,7 @@ export class RecallRun {
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
     }
-    if (!isActive(job)) await this.#noteEnds();
+    if (job.action === 'retry' && !isActive(job)) await this.#noteEnds();
     await leased.end();
     log.info({ replay: job.id, action: job.action, status: job.status, sent: job.sent }, 'replay.ended');
   }

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../../shared/service/async';
 import { newId } from '../config/config-entries';
 import { type ControlContext } from '../context';
 import { type HandlersOf } from '../http/mount';
@@ -48,22 +49,34 @@ async function readResults(
       changing.map(({ id }) => id),
     ),
   );
-  const all = new Map(counted.flatMap(({ id, results }) => (results ? [[id, results] as const] : [])));
+  const all = new Map(
+    counted.flatMap(({ id, sent, results }) => (results ? [[id, finalOf({ sent }, results)] as const] : [])),
+  );
   for (const job of changing) {
     const { named, settled, cancelled, delivered, failedAgain } = found.get(job.id) ?? NOTHING;
     const missing = Math.max(0, job.sent - named);
     const isKnown = missing === 0 || (isComplete && ended.includes(job));
-    const shown = { delivered, failedAgain, ...(isKnown && { superseded: missing + cancelled }) };
-    all.set(job.id, shown);
     const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);
+    const counts = { delivered, failedAgain };
+    const shown = isKnown ? { ...counts, superseded: missing + cancelled } : isOver ? finalOf(job, counts) : counts;
+    all.set(job.id, shown);
     if (isOver) await history.ask((database) => saveResults(database, job.id, shown));
   }
   return all;
 }
 
+/** Whatever has no result when the results change no more will have none. Older versions stored no number of these. */
+function finalOf({ sent }: Pick<Job, 'sent'>, results: JobResults): JobResults {
+  return { superseded: Math.max(0, sent - results.delivered - results.failedAgain), ...results };
+}
+
+/** A list of jobs waits for Kafka no longer than this. */
+const KAFKA_WITHIN_MS = 3_000;
 const NOTHING = { named: 0, settled: 0, delivered: 0, failedAgain: 0, cancelled: 0 };
 
 async function hasRead(history: ControlContext['history'], jobs: readonly Job[]): Promise<boolean> {
   // Kafka or the database may be away.
-  return jobs.length > 0 && history.hasRead(jobs.flatMap(({ sentUpTo }) => sentUpTo ?? [])).catch(() => false);
+  if (jobs.length === 0) return false;
+  const read = history.hasRead(jobs.flatMap(({ sentUpTo }) => sentUpTo ?? []));
+  return withDeadline(KAFKA_WITHIN_MS, read).catch(() => false);
 }

@@ -1,6 +1,7 @@
 // Our Node client: main.cjs <endpoint> <write key> <user> [number of tracks instead, the second half of them after SIGUSR2]
 const { readFileSync } = require('node:fs');
 const process = require('node:process');
+const { clearInterval, setInterval } = require('node:timers');
 const { Analytics } = require('../../../clients/node');
 
 const [, , endpoint, writeKey, userId, count] = process.argv;
@@ -34,9 +35,16 @@ function everyType() {
   return 10;
 }
 
+async function signal() {
+  // Neither a handler of signals nor a promise keeps Node running.
+  const hold = setInterval(() => undefined, 1_000);
+  await signalled;
+  clearInterval(hold);
+}
+
 async function counted() {
   for (let i = 0; i < Number(count); i++) {
-    if (i === Number(count) / 2) await signalled;
+    if (i === Number(count) / 2) await signal();
     await analytics.room();
     const properties = { n: i, text: 'some words that a call may well have' };
     analytics.track({ userId: `${userId} ${i % 100}`, event: 'Counted', messageId: `${userId} ${i}`, properties });

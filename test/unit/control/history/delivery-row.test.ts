@@ -185,6 +185,8 @@ describe('the job of a delivery', () => {
     ['has none once it is replayed alone', [...died, replayed, aWait({ replay: 2, reason: REPLAYED })], null],
     ['shows an untried replay after it was delivered', [anAttempt(), replayed], 'rpl_1~'],
     ['shows a failed replay after it was delivered', [anAttempt(), replayed, aFailure({ replay: 1 })], 'rpl_1!'],
+    ['shows a replay that died untried', [anAttempt(), replayed, aDeath({ replay: 1 })], 'rpl_1!'],
+    ['has no job once a replay is cancelled', [anAttempt(), replayed, aCancellation({ replay: 1 })], null],
     ['shows a second delivery', [anAttempt(), replayed, anAttempt({ replay: 1, at: at(90) })], 'rpl_1'],
     [
       'shows a second delivery after a failed replay',

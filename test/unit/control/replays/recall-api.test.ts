@@ -14,7 +14,7 @@ import { aCancellation, aDeath, aFailure, anAttempt, at, aUrl, aWait, START } fr
 
 let database: Database;
 let control: ControlUnderTest;
-let historyHasRead: boolean;
+let historyHasRead: boolean | Promise<boolean>;
 let destination: string;
 let webhooks: { id: string }[];
 beforeAll(async () => {
@@ -154,6 +154,21 @@ describe('all that waits at a destination', () => {
     expect(await job(id)).toMatchObject(results);
     await database.query('delete from waypost.deliveries');
     expect(await job(id)).toMatchObject(results);
+  });
+
+  it('a retry is shown although Kafka does not answer, and older final results leave no delivery open', async () => {
+    historyHasRead = new Promise(() => undefined);
+    await waiting('dlv_1', 'dlv_2', 'dlv_3');
+    const { id } = (await post(`/destinations/${destination}/retry`)).body as { id: string };
+    await requested();
+    note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
+    note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 3 }));
+    expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
+    await database.query(
+      `update waypost.replays set job = jsonb_set(job::jsonb, '{results}', '{"delivered":1,"failedAgain":0}')::text`,
+    );
+    expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 0, superseded: 2 });
   });
 
   it('a cancellation also covers what is being attempted, and counts no results', async () => {
