@@ -165,14 +165,12 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
         ]
       : []),
   ]);
-  const looked = destinations.length < all ? `the ${String(destinations.length)} most urgent of ${String(all)}` : '';
+  const arePart = destinations.length < all;
+  const urgent = `the ${String(destinations.length)} most urgent of ${String(all)}`;
   if (checks.length === 0) {
-    const found = looked === '' ? `${String(all)}, none` : `none of ${looked}`;
-    return [ok('destinations', `${found} with problems in 24 h`)];
+    const none = arePart ? `none of ${urgent}` : `${String(all)}, none`;
+    return [ok('destinations', `${none} with problems in 24 h`)];
   }
-  if (looked === '') return checks;
-  return [
-    ...checks,
-    warn('destinations', `only ${looked} were checked`, 'See the health of all with `waypost destinations list`.'),
-  ];
+  const others = 'See the health of all with `waypost destinations list`.';
+  return arePart ? [...checks, warn('destinations', `only ${urgent} were checked`, others)] : checks;
 }

@@ -1,12 +1,10 @@
+import { MOST_OVERVIEW_ROWS } from '../../shared/api/operation';
 import { type Destination } from '../../shared/api/operations';
 import { type Session } from '../command';
 import { paintOf } from './paint';
 import { type Column } from './table';
 
 /** Shows destinations in lists. */
-
-/** The most ids that `GET /overview` takes. */
-const MOST_IDS = 200;
 
 export async function columnsWithHealth(session: Session, rows: Destination[]): Promise<Column<Destination>[]> {
   return columnsOf(await healthOf(session, rows));
@@ -26,8 +24,8 @@ const columnsOf = (health: ReadonlyMap<string, string>): Column<Destination>[] =
 async function healthOf({ api }: Session, rows: readonly Destination[]): Promise<Map<string, string>> {
   const health = new Map<string, string>();
   try {
-    for (let i = 0; i < rows.length; i += MOST_IDS) {
-      const ids = rows.slice(i, i + MOST_IDS).map(({ id }) => id);
+    for (let i = 0; i < rows.length; i += MOST_OVERVIEW_ROWS) {
+      const ids = rows.slice(i, i + MOST_OVERVIEW_ROWS).map(({ id }) => id);
       const { data } = await api().call('GET /overview', { query: { ids: ids.join(',') } });
       for (const { destination, state } of data.data) health.set(destination, state);
     }

@@ -25,6 +25,9 @@ export type Action = (typeof ACTIONS)[number];
 /** The most items of a list that are counted: more would cost more than a page of it. */
 export const MOST_COUNTED = 10_000;
 
+/** The most destinations in one response of the overview. The console refreshes it every few seconds. */
+export const MOST_OVERVIEW_ROWS = 200;
+
 /** An operation that changes no entry of `config`, for the audit trail. */
 export interface Act {
   kind: (typeof ACT_KINDS)[number] | 'destination';

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { count, flag, time, timeParameter } from './fields';
-import { type OperationsOf } from './operation';
+import { MOST_OVERVIEW_ROWS, type OperationsOf } from './operation';
 
 /** The overview, and what clients need to know about the installation: queries, responses and operations. */
-
-/** The most destinations in one response. The console refreshes it every few seconds. */
-export const MOST_OVERVIEW_ROWS = 200;
 
 const overviewQuery = z.strictObject({
   since: timeParameter.optional().meta({ description: 'Start of the counts. Default: 24 hours ago' }),

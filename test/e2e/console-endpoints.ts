@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually';
 import { aTrack, someTracks } from '../support/factories';
 import { type Scene } from './console-administration';
 
-/** How endpoints are called, set and seen in the console, on the system of console.test.ts. */
+/** Stories about the endpoints of a destination in the console. They run on the system of console.test.ts. */
 
 const SECRET = 'planted-client-secret';
 
@@ -121,7 +121,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     const dialog = page.getByRole('dialog', { name: 'Rotate the Ed25519 key?' });
     await dialog.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
     await page.getByRole('region', { name: 'public key 2' }).getByText('whpk_').waitFor();
-    // The rotation beside the form is no conflict.
+    // A rotated key does not conflict with the form.
     await page.getByLabel('Rate limit').fill('5');
     await save.click();
     await page.getByText('No unsaved changes').waitFor();

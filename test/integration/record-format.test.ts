@@ -143,7 +143,7 @@ describe('an existing system', () => {
   const joined = (kafka: Kafka, group: string): Promise<Consumption> =>
     kafka.consume({ group, topics: ['messages'], onRecord: () => 'accepted', onFatal });
 
-  /** Opens the switch with a clock of its own. `pass` looks every 50 s of it. */
+  /** Opens the switch. It reads a clock that `pass` moves, and looks every 50 s. */
   async function openSwitch(kafka: Kafka) {
     const config = await openConfig(kafka, { name: 'test', log, onFatal });
     const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });

@@ -100,7 +100,7 @@ export class History {
 
   /**
    * Removes the rows of users, and rejects their deliveries that were accepted before the deletion.
-   * @returns number of rows removed
+   * @returns the number of removed rows
    * @throws Problem `unavailable`
    */
   async forget(deletion: Deletion): Promise<number> {
@@ -125,7 +125,7 @@ export class History {
     return ends.every(({ partition, low, high }) => high <= low || (committed[partition] ?? 0) >= high);
   }
 
-  /** Writes what was handed out, for a second, and reads no more. Queries still work, and wait for no new rows. */
+  /** Stops reading, and writes the records that were handed out. Queries still work, and wait for no new rows. */
   async stopReading(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#keeping);
@@ -195,7 +195,7 @@ export class History {
     ];
   }
 
-  /** Leaves a record of a newer format, and what follows in its partition, in Kafka, and reports it as a trouble. */
+  /** Leaves a record of a newer format and its successors in Kafka, and reports a trouble. */
   #leaveToNewer(record: OpenRecord): { againInMs: number } | undefined {
     const format = newerFormatOf(record.headers);
     if (format === undefined) return undefined;

@@ -5,7 +5,8 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be counted. Pure.
  *
  * The status of the row is the result, except for a delivery that was delivered before: it stays delivered. A character
- * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered. A cancelled replay leaves no job.
+ * behind the job's id then says what became of the replay: `~` not tried yet, `!` failed, none delivered. A
+ * cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */

@@ -1,4 +1,4 @@
-import { MOST_OVERVIEW_ROWS } from '../../../shared/api/overview';
+import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
 import { type Health } from '../alerts/health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';

@@ -31,7 +31,7 @@ export function replayHandlers({ replays, history, config, now }: ControlContext
   };
 }
 
-/** Returns the results of jobs, and stores those that change no more, so that each is counted while it changes only. */
+/** Returns the results of jobs. It stores the final ones, so that no job is counted longer than necessary. */
 async function readResults(
   history: ControlContext['history'],
   jobs: readonly Job[],
@@ -42,41 +42,45 @@ async function readResults(
   const changing = counted.filter(({ results }) => !results);
   const ended = changing.filter((job) => !isActive(job) && job.sentUpTo);
   // Before the count: it then has all that these jobs sent, unless a later job sent it again.
-  const isComplete = await hasRead(history, ended);
-  const found = await history.ask((database) =>
-    resultsOf(
-      database,
-      changing.map(({ id }) => id),
-    ),
-  );
-  const all = new Map(
-    counted.flatMap(({ id, sent, results }) => (results ? [[id, finalOf({ sent }, results)] as const] : [])),
-  );
+  const isRead = await hasRead(history, ended);
+  const ids = changing.map(({ id }) => id);
+  const found = await history.ask((database) => resultsOf(database, ids));
+  const all = new Map<string, JobResults>();
+  for (const job of counted) if (job.results) all.set(job.id, finalOf(job, job.results));
   for (const job of changing) {
-    const { named, settled, cancelled, delivered, failedAgain } = found.get(job.id) ?? NOTHING;
-    const missing = Math.max(0, job.sent - named);
-    const isKnown = missing === 0 || (isComplete && ended.includes(job));
-    const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);
-    const counts = { delivered, failedAgain };
-    const shown = isKnown ? { ...counts, superseded: missing + cancelled } : isOver ? finalOf(job, counts) : counts;
-    all.set(job.id, shown);
-    if (isOver) await history.ask((database) => saveResults(database, job.id, shown));
+    const { results, isOver } = judge(job, found.get(job.id) ?? NOTHING, isRead && ended.includes(job), nowMs);
+    all.set(job.id, results);
+    if (isOver) await history.ask((database) => saveResults(database, job.id, results));
   }
   return all;
 }
 
-/** Whatever has no result when the results change no more will have none. Older versions stored no number of these. */
-function finalOf({ sent }: Pick<Job, 'sent'>, results: JobResults): JobResults {
+const NOTHING = { named: 0, settled: 0, delivered: 0, failedAgain: 0, cancelled: 0 };
+
+/**
+ * Returns the results of a job, and whether they are final.
+ * @param isRead the history has read everything that the job sent
+ */
+function judge(job: Job, counts: typeof NOTHING, isRead: boolean, nowMs: number) {
+  const { named, settled, delivered, failedAgain, cancelled } = counts;
+  const missing = Math.max(0, job.sent - named);
+  const isKnown = isRead || missing === 0;
+  const results = { delivered, failedAgain, ...(isKnown && { superseded: missing + cancelled }) };
+  const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);
+  return { results: isOver ? finalOf(job, results) : results, isOver };
+}
+
+/** Counts the rest as superseded where that is unknown: final results change no more. Older versions did not store it. */
+function finalOf({ sent }: Job, results: JobResults): JobResults {
   return { superseded: Math.max(0, sent - results.delivered - results.failedAgain), ...results };
 }
 
-/** A list of jobs waits for Kafka no longer than this. */
+/** Kafka must answer within this time: a list of jobs waits for it. */
 const KAFKA_WITHIN_MS = 3_000;
-const NOTHING = { named: 0, settled: 0, delivered: 0, failedAgain: 0, cancelled: 0 };
 
 async function hasRead(history: ControlContext['history'], jobs: readonly Job[]): Promise<boolean> {
-  // Kafka or the database may be away.
   if (jobs.length === 0) return false;
   const read = history.hasRead(jobs.flatMap(({ sentUpTo }) => sentUpTo ?? []));
+  // Kafka or the database may be away.
   return withDeadline(KAFKA_WITHIN_MS, read).catch(() => false);
 }

@@ -1,7 +1,7 @@
 import { type Session } from '../../../cli/command';
 import { columnsWithHealth } from '../../../cli/output/destinations';
 import { type Destination } from '../../../shared/api/operations';
-import { MOST_OVERVIEW_ROWS } from '../../../shared/api/overview';
+import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 
 /** The list of destinations. */
 

@@ -1,5 +1,5 @@
 import { type Destination } from '../../../../shared/model/config';
-import { MOST_OVERVIEW_ROWS } from '../../../../shared/api/overview';
+import { MOST_OVERVIEW_ROWS } from '../../../../shared/api/operation';
 import { shownOf } from '../../../../services/control/overview/standing';
 import { controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';

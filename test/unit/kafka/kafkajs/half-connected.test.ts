@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { logLevel } from 'kafkajs';
 import { kafkajsClient, patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
 
-/** Brokers that accept the connection, but answer too late or refuse the login, and callers that connect at once. */
+/** Several callers connect to a broker that accepts the connection, but answers too late or refuses the login. */
 
 const API_VERSIONS = 18;
 const SASL_HANDSHAKE = 17;
