@@ -1,6 +1,7 @@
 import { createLog, type Log } from '../telemetry/log';
 import { loadSdk, type Sdk } from '../telemetry/start';
 import { withTimeout } from './async';
+import { collectGarbage } from './collect-garbage';
 import { AppError, messageOf } from './errors';
 import { returnIdleMemory } from './idle-memory';
 import { type Settings } from './settings';
@@ -55,6 +56,7 @@ export class HostProcess {
     this.log = createLog(name, 'info');
     this.sdk = loadSdk(this.isShared ? 'waypost' : `waypost-${name}`);
     returnIdleMemory();
+    collectGarbage();
     onSignals((reason, deadlineMs) => this.#signalled(reason, deadlineMs));
     process.on('uncaughtException', (error) => this.fail(error));
     process.on('unhandledRejection', (error) => this.fail(error));

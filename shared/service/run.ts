@@ -17,8 +17,6 @@ import { loadSettings, type Settings } from './settings';
 export interface ServiceContext {
   readonly settings: Settings;
   readonly log: Log;
-  /** other services run in the same process */
-  readonly isShared: boolean;
   /** Ends the process with code 1, so that a supervisor restarts it. */
   readonly onFatal: (error: unknown) => void;
   /** Serves the health on the service's port, and connects to Kafka. */
@@ -67,9 +65,7 @@ export function runService(
       // It saves time, and nothing depends on it.
       const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, 'warm_up.failed');
       if (warmUp && !host.isShared) await metrics.uncounted(() => warmUp(log)).catch(failed);
-      context = createContext({
-        ...{ name, settings, log, isShared: host.isShared, onFatal: (error) => host.fail(error, log) },
-      });
+      context = createContext({ name, settings, log, onFatal: (error) => host.fail(error, log) });
       await start(context);
     },
     stop: async (deadlineMs) => context?.stop(deadlineMs),
@@ -77,7 +73,7 @@ export function runService(
   });
 }
 
-type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'isShared' | 'onFatal'> & { name: ServiceName };
+type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal'> & { name: ServiceName };
 
 /** A context, and the end of all that was opened in it. */
 export interface OpenContext extends ServiceContext {

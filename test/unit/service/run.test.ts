@@ -4,7 +4,6 @@ import { createLog } from '../../../shared/telemetry/log';
 
 const context = () =>
   createContext({
-    isShared: false,
     ...{ name: 'router', settings: loadSettings({}), log: createLog('test', 'silent') },
     onFatal: (error) => {
       throw error;

@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Collects dead objects early. Control reads every call and attempt, and keeps few. Events that wait for their batch become old, and V8
- * lets the heap and its buffers grow to four times their live part, 200 MB, before it collects old objects. Dead fetches take no room in
- * the heap, so that V8 sees no reason to collect the young ones either. Collecting all objects stops control for about 50 ms, and for
- * longer the more live, so that more may die first then. The young ones take a few ms. No delivery waits for control.
+ * Collects dead objects early. A process under load makes some objects old that die soon, and V8 lets the heap and its buffers grow to
+ * four times their live part, 200 MB or more, before it collects old objects. Dead fetches take no room in the heap, so that V8
+ * sees no reason to collect the young ones either. Collecting all objects stops the process for 20 to 50 ms, and for longer the more
+ * live, so that more may die first then. The young ones take a few ms.
  */
 
 const LOOK_EVERY_MS = 5_000;
@@ -19,12 +19,12 @@ export interface Collector {
   collect: (which: 'young' | 'all') => void;
 }
 
-/** @returns a function that ends it */
-export function collectGarbage({ held, collect }: Collector = ofThisThread()): () => void {
+/** Looks every five seconds, as long as the process runs, and does not keep it running. */
+export function collectGarbage({ held, collect }: Collector = ofThisThread()): void {
   // Bytes after the last collection of all objects, and after the last one of any.
   let live = held();
   let left = live;
-  const timer = setInterval(() => {
+  setInterval(() => {
     left = Math.min(left, held());
     if (held() - left > MOST_YOUNG_BYTES) {
       collect('young');
@@ -35,7 +35,6 @@ export function collectGarbage({ held, collect }: Collector = ofThisThread()): (
     collect('all');
     live = left = held();
   }, LOOK_EVERY_MS).unref();
-  return () => clearInterval(timer);
 }
 
 function ofThisThread(): Collector {

@@ -1,15 +1,15 @@
-import { collectGarbage } from '../../../services/control/collect-garbage';
+import { collectGarbage } from '../../../shared/service/collect-garbage';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 const MB = 1024 * 1024;
 
-/** A control process whose memory a test sets; `later` returns what the next look collects. */
-function controlWith(live: number) {
+/** A process whose memory a test sets; `later` returns what the next look collects. */
+function processWith(live: number) {
   const memory = { live, young: 0, old: 0 };
   const collected: string[] = [];
-  const end = collectGarbage({
+  collectGarbage({
     held: () => (memory.live + memory.young + memory.old) * MB,
     collect: (which) => {
       collected.push(which);
@@ -22,28 +22,26 @@ function controlWith(live: number) {
     jest.advanceTimersByTime(5_000);
     return collected.splice(0);
   };
-  return { later, end };
+  return { later };
 }
 
-test('control collects young objects when there are many, and all objects if that was not enough', () => {
-  const { later, end } = controlWith(50);
+test('a process collects young objects when there are many, and all objects if that was not enough', () => {
+  const { later } = processWith(50);
   expect(later({ young: 10 })).toEqual([]);
   expect(later({ young: 30 })).toEqual(['young']);
   expect(later({ old: 40 })).toEqual(['young', 'all']);
   expect(later({ live: 70, young: 5 })).toEqual(['young']);
-  end();
-  expect(later({ old: 500 })).toEqual([]);
 });
 
 test('after a collection of young objects that frees little, the next one waits until more were made', () => {
-  const { later } = controlWith(50);
+  const { later } = processWith(50);
   expect(later({ live: 70 })).toEqual(['young']);
   expect(later({ young: 5 })).toEqual([]);
   expect(later({ young: 13 })).toEqual(['young']);
 });
 
-test('the more live, the more may be dead before control collects all objects', () => {
-  const { later } = controlWith(160);
+test('the more live, the more may be dead before a process collects all objects', () => {
+  const { later } = processWith(160);
   expect(later({ old: 79 })).toEqual(['young']);
   expect(later({ old: 81 })).toEqual(['all']);
 });
