@@ -29,7 +29,9 @@ RUN node dist/tools/image/main.js /shipped dist/console/licenses.md && \
     mv package.json LICENSE /shipped/THIRD-PARTY-NOTICES /shipped/app/
 
 FROM ${NODE_IMAGE} AS runtime
-ENV NODE_ENV=production
+# deploy/standalone/service-process.ts has the reason for one arena.
+ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1
 WORKDIR /app
 COPY deploy/image/healthy /usr/local/bin/
 COPY --from=shipped /shipped/node_modules node_modules

@@ -88,6 +88,13 @@ test('the image starts a service as `npm start` does', () => {
   );
 });
 
+test('all services, the supervisor and the image allocate from one arena', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const name of ['start', 'demo', 'service']) expect(scripts[name]).toContain('&& MALLOC_ARENA_MAX=1 exec node ');
+  expect(read('deploy/standalone/service-process.ts')).toContain("{ MALLOC_ARENA_MAX: '1' }");
+  expect(stage('runtime')).toMatch(/MALLOC_ARENA_MAX=1$/m);
+});
+
 test('a service in a container creates no key', () => {
   expect(stage('service')).toContain('WAYPOST_GENERATE_SECRETS=false');
   expect(loadSettings({ WAYPOST_GENERATE_SECRETS: 'false' }).WAYPOST_GENERATE_SECRETS).toBe(false);
