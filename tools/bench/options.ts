@@ -42,7 +42,7 @@ const ONCE: readonly Part[] = [
 const ASKED: readonly Part[] = ['soak'];
 
 const USAGE = `Usage: npm run bench -- [--quick | --long] [--only ${PARTS.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation] [--json FILE] [--write FILE.md] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--waiting N] [--partitions N] [--tier-partitions N] [--users N] [--minutes N, with soak] [--together, with --only isolation or load] [--json FILE] [--write FILE.md] [--profile DIR]`;
 
 /** Destination of the table and the plots of a whole run. */
 const PAGE = 'docs/lab/benchmarks.md';
@@ -66,7 +66,10 @@ export function readOptions(args: string[]): Options {
   const [quick, long] = [values.quick === true, values.long === true];
   if (quick && long) throw new Error(`--quick and --long exclude each other.\n${USAGE}`);
   const together = values.together === true;
-  if (together && values.only !== 'isolation') throw new Error(`--together needs --only isolation.\n${USAGE}`);
+  const alone = (values.only ?? '').split(',').filter((part) => part !== 'bare');
+  if (together && !['isolation', 'load'].includes(alone.join(','))) {
+    throw new Error(`--together needs --only isolation or --only load.\n${USAGE}`);
+  }
   const whole = !quick && values.only === undefined;
   return {
     only: values.only === undefined ? new Set(PARTS.filter((part) => !ASKED.includes(part))) : readParts(values.only),
@@ -87,7 +90,7 @@ function sizesOf(
   >,
   together: boolean,
 ): Sizes {
-  const { isolation, waiting, audiences, soak } = sizes;
+  const { isolation, waiting, audiences, soak, load } = sizes;
   return {
     ...sizes,
     isolation: { ...isolation, together, capacity: count('capacity', given.capacity) ?? isolation.capacity },
@@ -98,6 +101,7 @@ function sizesOf(
       tierPartitions: count('tier-partitions', given['tier-partitions']),
     },
     audiences: { ...audiences, users: users(audiences, count('users', given.users)) },
+    load: { ...load, together },
     soak: { ...soak, minutes: count('minutes', given.minutes) ?? soak.minutes },
   };
 }

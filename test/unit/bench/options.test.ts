@@ -61,14 +61,16 @@ describe('the command line', () => {
     expect([waiting.partitions, waiting.tierPartitions]).toEqual([120, 12]);
   });
 
-  it('runs isolation alone on all services in one process with --together', () => {
+  it('runs isolation or the load curve alone on all services in one process with --together', () => {
     expect(readOptions(['--together', '--only', 'isolation']).sizes.isolation.together).toBe(true);
     expect(readOptions(['--only', 'isolation']).sizes.isolation.together).toBe(false);
+    expect(readOptions(['--together', '--only', 'bare,load']).sizes.load.together).toBe(true);
   });
 
   it.each([
     [['--together']],
     [['--together', '--only', 'isolation,delivery']],
+    [['--together', '--only', 'bare']],
     [['--only', 'speed']],
     [['--fast']],
     [['--rounds', '0']],

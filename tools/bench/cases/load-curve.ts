@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { type ProcessName, SERVICES } from '../../../deploy/standalone/service-list';
 import { cpuBetween, readCpu, residents } from '../../harness/usage';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
@@ -17,6 +17,8 @@ export interface LoadCurveSize {
   warmUp: number;
   /** calls a second, ascending */
   rates: readonly number[];
+  /** all services run in one process */
+  together?: boolean;
 }
 
 const WARM_UP_PER_SECOND = 300;
@@ -26,7 +28,8 @@ export async function measureLoadCurve(
   size: LoadCurveSize,
   progress: Progress,
 ): Promise<LoadCurveFigure> {
-  return withSystem(bench, { name: 'load', services: SERVICES }, async ({ system, pids }) => {
+  const services: readonly ProcessName[] = size.together ? ['all'] : SERVICES;
+  return withSystem(bench, { name: 'load', services }, async ({ system, pids }) => {
     const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/load`]);
     await progress.during('settling', size.settleSeconds * 1_000, () => pause(size.settleSeconds * 1_000));
     const from = readCpu(pids);

@@ -6,8 +6,10 @@ import { type LatencyFigure, type Round } from './figures';
 
 /** The rows of cores and latency over load. Pure. */
 
-/** Everything that an installation runs. */
-const EVERYTHING = [...SERVICES, 'broker'];
+/** Returns everything that an installation runs: the services, or the process that they share, and the broker. */
+function everythingOf(byName: Readonly<Record<string, number>>): string[] {
+  return [...(byName.all === undefined ? SERVICES : ['all']), 'broker'];
+}
 
 /** Most cores where the bare loop takes 55 µs, p50 and p99 by rate. */
 const GOALS: Readonly<Record<number, { cores?: Goal; p50?: Goal; p99?: Goal }>> = {
@@ -24,7 +26,7 @@ export function loadRows(rounds: readonly Round[]): Row[] {
   return [
     ...rows('all, without calls', ({ load }) => load?.idle, [
       ['', 'cores', ({ cpu }) => coresOf(cpu), most(0.08)],
-      ['', 'MB', ({ rssMb }) => sum(EVERYTHING.map((name) => rssMb[name] ?? NaN)), most(900)],
+      ['', 'MB', ({ rssMb }) => sum(everythingOf(rssMb).map((name) => rssMb[name] ?? NaN)), most(900)],
     ]),
     ...rates.flatMap(({ perSecond }, i) => rateRows(perSecond, ({ load }) => load?.rates[i])),
   ];
@@ -40,7 +42,7 @@ function rateRows(perSecond: number, of: (round: Round) => LatencyFigure | undef
       ({ cpu }, round) => (coresOf(cpu) * 55) / (bareMicros(round) ?? NaN),
       goals?.cores,
     ],
-    ['', 'CPU-ms/webhook', (figure) => ratio(micros(figure, ...EVERYTHING), 1_000)],
+    ['', 'CPU-ms/webhook', (figure) => ratio(micros(figure, ...everythingOf(figure.cpu.byName)), 1_000)],
     [', p50', 'ms', ({ p50Ms }) => p50Ms, goals?.p50],
     [', p99', 'ms', ({ p99Ms }) => p99Ms, goals?.p99],
     [', not arrived', 'webhooks', ({ missing }) => missing],
@@ -49,5 +51,5 @@ function rateRows(perSecond: number, of: (round: Round) => LatencyFigure | undef
 
 /** Returns the cores of everything; NaN if the broker is not on this machine. */
 function coresOf({ byName, seconds }: CpuUse): number {
-  return sum(EVERYTHING.map((name) => byName[name] ?? NaN)) / seconds;
+  return sum(everythingOf(byName).map((name) => byName[name] ?? NaN)) / seconds;
 }

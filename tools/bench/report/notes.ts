@@ -63,7 +63,7 @@ const PARTS: Record<Part, { method: string; size: (sizes: Sizes) => string }> = 
   load: {
     method: 'all services without calls, and an open loop of single calls to one endpoint at rising rates',
     size: ({ load: l }) =>
-      `idle ${String(l.settleSeconds)} s after the start; ${String(l.seconds)} s at each of ${l.rates.join(', ')}/s`,
+      `idle ${String(l.settleSeconds)} s after the start; ${String(l.seconds)} s at each of ${l.rates.join(', ')}/s${l.together ? '; all services in one process' : ''}`,
   },
   latency: {
     method: 'open loop of single calls; time from just before the call to the arrival of its webhook',

@@ -78,6 +78,13 @@ describe('the report', () => {
     expect(lineOf(text, /sustained.* where the bare loop takes 33/)).toMatch(/ 5,000 .*≥ 9,000 +missed/);
   });
 
+  it('the report adds the process that all services share, and the broker', () => {
+    const idle = { cpu: cpu({ all: 0.2, broker: 0.3, bench: 1 }), rssMb: { all: 250, broker: 220, bench: 150 } };
+    const text = report(results([{ ...aRound(20), load: { idle, rates: [] } }]));
+    expect(lineOf(text, /all, without calls .*cores/)).toMatch(/ 0\.0500 .*met/);
+    expect(lineOf(text, /all, without calls .*MB/)).toMatch(/ 470 .*met/);
+  });
+
   it('the report has no rows for parts that did not run', () => {
     const text = report(results([aRound(20)]));
     expect(text).not.toMatch(/^(delivery alone|call sent)/m);
