@@ -25,7 +25,7 @@ export function producerOptions({ pendingBytes: maxPendingBytes }: Pick<Budgets,
     deliveryTimeoutMs: 4_000,
     /** The second of two calls within this time waits for its end; otherwise each single call costs Kafka a request. */
     lingerMs: 8,
-    awaited: true,
+    lingerRequests: 6,
     /** A batch of many users touches nearly all partitions, so one blocked partition would refuse nearly every batch. */
     divert: true,
   };

@@ -6,10 +6,10 @@ import { startRouter } from './start';
 /** The router turns messages into deliveries, one for each matching destination. */
 
 /**
- * Above a hundred messages a second this adds to the time from a call to its webhook; in return each request carries more
- * records for each of the twelve partitions, which decides the broker's cost.
+ * While cores are scarce, each request carries more records for each of the twelve partitions, which decides the broker's cost. Otherwise the
+ * messages of a request of ingest leave at once: ingest has already gathered them.
  */
-const GATHER_MS = 10;
+const LINGER = { lingerMs: 10, lingerRequests: 2 };
 
 runService('router', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
   let consumption: Consumption | undefined = undefined;
@@ -20,8 +20,7 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
     divert: true,
-    lingerMs: GATHER_MS,
-    awaited: true,
+    ...LINGER,
   });
   onStop(() => producer.close(1_000));
   const windowMs = settings.WAYPOST_RETRY_WINDOW;

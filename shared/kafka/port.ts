@@ -170,8 +170,12 @@ export interface BatchProducerOptions {
    * immediately. A record in a small request costs both sides several times as much as in a large one.
    */
   lingerMs?: number;
-  /** Somebody waits for the records: between requests, it lingers for at most six times the usual duration of a request. */
-  awaited?: boolean;
+  /**
+   * For records that somebody waits for: the most time between two requests, in usual durations of a request (default: no limit).
+   * A request takes a millisecond while there is CPU to spare, and several while cores are scarce: only then do larger
+   * requests matter more than the wait.
+   */
+  lingerRequests?: number;
 }
 
 export interface ReadAt {

@@ -1,9 +1,9 @@
 import { type Batch, Kafka as KafkaJs, type KafkaConfig } from 'kafkajs';
-import { sleep } from '../../service/async';
 import { ByteReader } from '../protocol/bytes';
 import { type FetchedRecord, readBatches } from '../protocol/batch';
 import { CompactingMap } from '../../service/compacting-map';
 import { type ConsumerFetch, fetchInSession, type FetchingBroker, patchConsumerFetches } from './consumer-fetches';
+import { fetchInTurn } from './fetch-throttle';
 import { patchHalfConnections } from './half-connected';
 import { patchReplicaChoice } from './nearest-replica';
 
@@ -83,38 +83,6 @@ const compression = require('kafkajs/src/protocol/message/compression') as {
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
 /* eslint-enable @typescript-eslint/no-require-imports */
 
-/**
- * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has
- * one record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches of all its partitions a
- * second, which cost more than the records. A consumer that has waited for longer than the space (an idle one) is not
- * delayed.
- */
-export class FetchThrottle {
-  #startedAt = -Infinity;
-
-  /** @param spaceMs the least time between the starts of two fetches */
-  constructor(private readonly spaceMs: number) {}
-
-  /** Registers a fetch. @returns the ms that it has to wait; it counts as started afterwards */
-  wait(nowMs: number): number {
-    const waitMs = Math.max(0, this.#startedAt + this.spaceMs - nowMs);
-    this.#startedAt = nowMs + waitMs;
-    return waitMs;
-  }
-}
-
-/** With 10 ms, a consumer of 24 partitions and 500 records a second uses 40 % less CPU, and half of its records come 2.5 ms later. */
-const FETCH_SPACE_MS = 5;
-/** kafkajs has one Broker for each consumer and node, with one fetch at a time. */
-const throttles = new WeakMap<Broker, FetchThrottle>();
-
-async function waitForTurn(broker: Broker): Promise<void> {
-  let throttle = throttles.get(broker);
-  if (!throttle) throttles.set(broker, (throttle = new FetchThrottle(FETCH_SPACE_MS)));
-  const waitMs = throttle.wait(performance.now());
-  if (waitMs > 0) await sleep(waitMs);
-}
-
 /** Returns the records of a batch, as this codec has decoded them. */
 export function fetchedRecords(batch: Batch): FetchedRecord[] {
   return batch.messages as unknown as FetchedRecord[];
@@ -155,10 +123,10 @@ function replaceFetches(): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
   const { fetch: send } = brokers.prototype;
   brokers.prototype.fetch = async function (request) {
-    // A fetch that does not wait for records is not part of a loop.
-    if (request.maxWaitTime > 0) await waitForTurn(this);
     const plainly = () => send.call(this, request);
-    return request.rackId === undefined ? plainly() : fetchInSession(this, request, plainly);
+    const fetchOnce = () => (request.rackId === undefined ? plainly() : fetchInSession(this, request, plainly));
+    // A fetch that does not wait for records is not part of a loop.
+    return request.maxWaitTime > 0 ? fetchInTurn(this, fetchOnce) : fetchOnce();
   };
 }
 

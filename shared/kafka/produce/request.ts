@@ -14,8 +14,8 @@ export interface AccumulatorOptions {
   holds: boolean;
   /** least time between two requests to a leader, ms */
   lingerMs: number;
-  /** Lingers for less while requests are quick, because somebody waits for the records. */
-  awaited: boolean;
+  /** the same, in usual durations of a request; the shorter time counts */
+  lingerRequests: number;
 }
 
 /** The records of one partition in a request. */
@@ -82,12 +82,6 @@ export class RequestDrafts {
   }
 }
 
-/**
- * Limit of the time between the starts of two requests with records that somebody waits for, as a multiple of the usual
- * duration of a request. A request takes a millisecond while there is CPU to spare, and several while cores are scarce:
- * only then do larger requests matter more than the wait.
- */
-const AWAITED_SPACE = 6;
 /** Weight of the last request in the usual duration. */
 const LAST_WEIGHT = 1 / 8;
 
@@ -107,7 +101,7 @@ export class RequestSlots {
   readonly #lanes = new Map<number, Lane>();
   #lingerMs: number;
 
-  constructor(private readonly options: Pick<AccumulatorOptions, 'lingerMs' | 'awaited'>) {
+  constructor(private readonly options: Pick<AccumulatorOptions, 'lingerMs' | 'lingerRequests'>) {
     this.#lingerMs = options.lingerMs;
   }
 
@@ -140,7 +134,9 @@ export class RequestSlots {
     if (!lane) return;
     lane.busy = false;
     lane.usualMs += LAST_WEIGHT * (now - lane.begunAt - lane.usualMs);
-    if (this.options.awaited) lane.notBefore = Math.min(lane.notBefore, lane.begunAt + AWAITED_SPACE * lane.usualMs);
+    const { lingerRequests } = this.options;
+    if (lingerRequests < Infinity)
+      lane.notBefore = Math.min(lane.notBefore, lane.begunAt + lingerRequests * lane.usualMs);
   }
 }
 

@@ -1,4 +1,4 @@
-import { FetchThrottle, patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
+import { patchKafkajs } from '../../../../shared/kafka/kafkajs/patches';
 
 /** Uses kafkajs's own request queue, so that the tests fail if it changes. */
 
@@ -81,16 +81,6 @@ test('answers in any order find their requests, and the remaining requests are r
   expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
 });
 
-test('two fetches start at least the configured time apart', () => {
-  const throttle = new FetchThrottle(3);
-  expect([100, 101, 104.5, 105].map((now) => throttle.wait(now))).toEqual([0, 2, 1.5, 4]);
-});
-
-test('a consumer that was idle fetches without a delay', () => {
-  const throttle = new FetchThrottle(3);
-  expect([100, 200].map((now) => throttle.wait(now))).toEqual([0, 0]);
-});
-
 test('a consumer is throttled with any order of its partitions, and not by the fetches of another consumer', async () => {
   // kafkajs shuffles the partitions of each request.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types
@@ -110,5 +100,5 @@ test('a consumer is throttled with any order of its partitions, and not by the f
   for (const partition of [0, 1]) fetch(one, partition);
   fetch(other, 0);
   await jest.advanceTimersByTimeAsync(100);
-  expect(begun).toEqual(['one 0', 'other 0', 'one 5']);
+  expect(begun).toEqual(['one 0', 'other 0', 'one 2']);
 });

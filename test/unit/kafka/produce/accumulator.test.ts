@@ -15,7 +15,13 @@ const BROKER_B = 2;
 
 /** Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3. */
 function start(options: Partial<AccumulatorOptions> = {}) {
-  const accumulator = new RecordAccumulator({ divert: false, holds: true, lingerMs: 0, awaited: false, ...options });
+  const accumulator = new RecordAccumulator({
+    divert: false,
+    holds: true,
+    lingerMs: 0,
+    lingerRequests: Infinity,
+    ...options,
+  });
   const learn = (leaders: number[], now: number, errorCode = 0) =>
     accumulator.learned(new Map([['t', { errorCode, leaders }]]), now, now);
   const put = (value: string, at: Partial<OutRecord> & { bytes?: number } = {}, now = 0) => {
@@ -66,11 +72,11 @@ describe('the answer to a request', () => {
   });
 
   test.each([
-    ['awaited records linger for six times the usual duration of a quick request', true, 1, 6],
-    ['awaited records linger for no longer than other records while requests are slow', true, 6, 8],
-    ['other records linger for the whole time, however quick requests are', false, 1, 8],
-  ])('%s', (_, awaited, tookMs, expected) => {
-    const { accumulator, put } = start({ lingerMs: 8, awaited });
+    ['awaited records linger for a multiple of the usual duration of a quick request', 6, 1, 6],
+    ['awaited records linger for no longer than other records while requests are slow', 6, 6, 8],
+    ['other records linger for the whole time, however quick requests are', Infinity, 1, 8],
+  ])('%s', (_, lingerRequests, tookMs, expected) => {
+    const { accumulator, put } = start({ lingerMs: 8, lingerRequests });
     const LEARNED = 40;
     for (let i = 1; i <= LEARNED; i++) {
       put('a', { partition: 0 });
