@@ -170,11 +170,7 @@ export interface BatchProducerOptions {
    * immediately. A record in a small request costs both sides several times as much as in a large one.
    */
   lingerMs?: number;
-  /**
-   * For records that somebody waits for: the most time between two requests, in usual durations of a request (default: no limit).
-   * A request takes a millisecond while there is CPU to spare, and several while cores are scarce: only then do larger
-   * requests matter more than the wait.
-   */
+  /** The same as a multiple of the usual duration of a request (default: no limit). The shorter time counts. */
   lingerRequests?: number;
 }
 

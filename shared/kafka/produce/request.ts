@@ -14,7 +14,10 @@ export interface AccumulatorOptions {
   holds: boolean;
   /** least time between two requests to a leader, ms */
   lingerMs: number;
-  /** the same, in usual durations of a request; the shorter time counts */
+  /**
+   * The same as a multiple of the usual duration of a request; the shorter time counts. A request takes a millisecond while there is CPU to
+   * spare, and several while cores are scarce: only then do larger requests matter more than the wait.
+   */
   lingerRequests: number;
 }
 
