@@ -108,8 +108,8 @@ export const SHORT_LIVED = '-XX:TieredStopAtLevel=1';
 /** Returns the arguments of `java`. The caller adds a class and its arguments. */
 export function javaArguments(jars: string, loggingFile: string): string[] {
   return [
-    // The JVM fills the heap before it collects old objects. 40 to 60 MB are live, so that it does so after half an hour of 440 calls a
-    // second, for 0.1 s. The heap grows only if more is live.
+    // The JVM collects old objects once the heap is full. 40 to 60 MB are live, so at 440 calls a second it does this every five minutes
+    // and pauses for 0.1 s. The heap grows only if more is live.
     '-Xms192m',
     '-Xmx512m',
     '-XX:+UseSerialGC',

@@ -32,8 +32,8 @@ const NODE_FLAGS = [
 
 /**
  * All threads of a process allocate from one arena of glibc. Otherwise each thread has its own, which keeps what it has freed: 27 MB in
- * delivery, 43 in the supervisor. Threads other than the main one allocate little, so that they wait for it little. package.json
- * and the Dockerfile set the same variable.
+ * delivery, 43 in the supervisor. Other threads allocate little, so they seldom wait for its lock. package.json and the Dockerfile
+ * set the same variable.
  */
 const ONE_ARENA = { MALLOC_ARENA_MAX: '1' };
 

@@ -5,12 +5,6 @@ import { startRouter } from './start';
 
 /** The router turns messages into deliveries, one for each matching destination. */
 
-/**
- * While cores are scarce, each request carries more records for each of the twelve partitions, which decides the broker's cost. Otherwise the
- * messages of a request of ingest leave at once: ingest has already gathered them.
- */
-const LINGER = { lingerMs: 10, lingerRequests: 2 };
-
 runService('router', async ({ settings, log, onFatal, connect, openConfig, onStop }) => {
   let consumption: Consumption | undefined = undefined;
   const kafka = await connect(new ConsumerHealth(() => consumption));
@@ -20,7 +14,10 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: 'retry',
     divert: true,
-    ...LINGER,
+    // Ingest has already gathered messages, so the router adds little wait. While cores are scarce, requests take longer, so that each
+    // carries more records for each partition, which decides the broker's cost.
+    lingerMs: 10,
+    lingerRequests: 2,
   });
   onStop(() => producer.close(1_000));
   const windowMs = settings.WAYPOST_RETRY_WINDOW;

@@ -170,7 +170,7 @@ export interface BatchProducerOptions {
    * immediately. A record in a small request costs both sides several times as much as in a large one.
    */
   lingerMs?: number;
-  /** The same as a multiple of the usual duration of a request (default: no limit). The shorter time counts. */
+  /** Upper limit of `lingerMs`, as a multiple of the usual duration of a request (default: none). */
   lingerRequests?: number;
 }
 

@@ -4,14 +4,16 @@ import { runInNewContext } from 'node:vm';
 /**
  * Collects dead objects early. A process under load makes some objects old that die soon, and V8 lets the heap and its buffers grow to
  * four times their live part, 200 MB or more, before it collects old objects. Dead fetches take no room in the heap, so that V8
- * sees no reason to collect the young ones either. Collecting all objects stops the process for 20 to 50 ms, and for longer the more
- * live, so that more may die first then. The young ones take a few ms.
+ * sees no reason to collect the young ones either. A collection of all objects stops the process for 20 to 50 ms, and for longer with more
+ * live bytes. So the limit grows with them, and in a large process V8 alone collects old objects, in small steps. A collection of young
+ * objects takes a few ms.
  */
 
 const LOOK_EVERY_MS = 5_000;
 const MOST_YOUNG_BYTES = 12 * 1024 * 1024;
 /** Half of the live bytes, if that is more. */
 const MOST_DEAD_BYTES = 32 * 1024 * 1024;
+const LARGE_BYTES = 128 * 1024 * 1024;
 
 export interface Collector {
   /** bytes of the heap and of buffers, live and dead */
@@ -31,7 +33,7 @@ export function collectGarbage({ held, collect }: Collector = ofThisThread()): v
       left = held();
     }
     live = Math.min(live, held());
-    if (held() - live < Math.max(MOST_DEAD_BYTES, live / 2)) return;
+    if (live > LARGE_BYTES || held() - live < Math.max(MOST_DEAD_BYTES, live / 2)) return;
     collect('all');
     live = left = held();
   }, LOOK_EVERY_MS).unref();
@@ -47,7 +49,9 @@ function ofThisThread(): Collector {
       return heapUsed + external;
     },
     collect: (which) => {
-      gc({ type: which === 'young' ? 'minor' : 'major' });
+      // Node 20 takes any object with a `type` for a collection of young objects.
+      if (which === 'young') gc({ type: 'minor' });
+      else gc();
     },
   };
 }

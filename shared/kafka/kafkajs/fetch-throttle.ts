@@ -1,7 +1,5 @@
 import { sleep } from '../../service/async';
 
-/** Spaces out the fetches of a consumer. */
-
 /** The part of a decoded response that counts its records. */
 interface Fetched {
   responses: { partitions: { messages: unknown[] }[] }[];
@@ -12,7 +10,7 @@ const FETCH_SPACE_MS = { few: 2, many: 5 };
 const MANY_RECORDS = 16;
 
 /**
- * Spaces out the fetches of one consumer from one broker, without a clock. A broker answers a fetch as soon as it has
+ * Spaces out the fetches of one consumer from one broker. A broker answers a fetch as soon as it has
  * one record. Without a pause, a consumer of 2,000 records a second makes a thousand fetches a second, which cost more than the
  * records. A consumer that has waited for longer than the space (an idle one) is not delayed.
  */
@@ -28,7 +26,7 @@ export class FetchThrottle {
   }
 
   /** Notes how many records a fetch brought. */
-  brought(records: number): void {
+  noteRecords(records: number): void {
     this.#spaceMs = records < MANY_RECORDS ? FETCH_SPACE_MS.few : FETCH_SPACE_MS.many;
   }
 }
@@ -43,7 +41,7 @@ export async function fetchInTurn(broker: object, send: () => Promise<unknown>):
   const waitMs = throttle.wait(performance.now());
   if (waitMs > 0) await sleep(waitMs);
   const response = await send();
-  throttle.brought(recordsIn(response as Fetched));
+  throttle.noteRecords(recordsIn(response as Fetched));
   return response;
 }
 

@@ -15,7 +15,7 @@ export interface AccumulatorOptions {
   /** least time between two requests to a leader, ms */
   lingerMs: number;
   /**
-   * The same as a multiple of the usual duration of a request; the shorter time counts. A request takes a millisecond while there is CPU to
+   * upper limit of `lingerMs`, as a multiple of the usual duration of a request. A request takes a millisecond while there is CPU to
    * spare, and several while cores are scarce: only then do larger requests matter more than the wait.
    */
   lingerRequests: number;

@@ -72,9 +72,9 @@ describe('the answer to a request', () => {
   });
 
   test.each([
-    ['awaited records linger for a multiple of the usual duration of a quick request', 6, 1, 6],
-    ['awaited records linger for no longer than other records while requests are slow', 6, 6, 8],
-    ['other records linger for the whole time, however quick requests are', Infinity, 1, 8],
+    ['records linger for the given number of usual durations while requests are quick', 6, 1, 6],
+    ['records linger for no longer than lingerMs while requests are slow', 6, 6, 8],
+    ['without that number records linger for lingerMs, also if requests take no time', Infinity, 0, 8],
   ])('%s', (_, lingerRequests, tookMs, expected) => {
     const { accumulator, put } = start({ lingerMs: 8, lingerRequests });
     const LEARNED = 40;
