@@ -10,6 +10,11 @@ export type ServiceName = (typeof SERVICES)[number];
 /** A process that the supervisor keeps: one service, or all of them together. */
 export type ProcessName = ServiceName | 'all';
 
+/** Returns the processes of a system. @param together true if all services share one */
+export function processNames(together = false): readonly ProcessName[] {
+  return together ? ['all'] : SERVICES;
+}
+
 /** Returns the compiled entry of a process, with its arguments. */
 export function processEntry(name: ProcessName): string[] {
   return name === 'all' ? [join(ROOT, 'dist', 'deploy', 'bin', 'main.js'), 'service', name] : [serviceMain(name)];

@@ -41,7 +41,7 @@ const ONE_ARENA = { MALLOC_ARENA_MAX: '1' };
  * Control reads every call and every attempt, keeps little of them, and no other process waits for its collector. With the flags above
  * it grew to 611 MB in ten minutes of 440 calls a second: 100 MB of dead buffers until the next full collection, and 300 MB
  * that glibc had taken at some time. With these variables a buffer of 64 KB or more, as each read of a socket takes, has
- * pages of its own, which return to the system at once. The chart and docker-compose.yml set the same variables.
+ * separate pages, which return to the system at once. The chart and docker-compose.yml set the same variables.
  */
 const FRUGAL: Partial<Record<ProcessName, { flags: readonly string[]; env: NodeJS.ProcessEnv }>> = {
   control: {
@@ -73,7 +73,7 @@ export async function startService(options: {
 }): Promise<ServiceProcess> {
   const { name, entry, env, output } = options;
   const frugal = FRUGAL[name];
-  // Of two values for a flag the last one counts.
+  // Node uses the last value of a repeated flag.
   const child = spawn(process.execPath, [...NODE_FLAGS, ...(frugal?.flags ?? []), ...entry], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -3,7 +3,7 @@ import { AppError } from '../../shared/service/errors';
 import { STOP_ORDER } from '../../shared/service/host-process';
 import { restartOnExit, type RestartedProgram } from './restart';
 import { type Output } from './output';
-import { type ProcessName, SERVICES, type ServiceName } from './service-list';
+import { processNames, type ProcessName, SERVICES, type ServiceName } from './service-list';
 import { whyNotReady } from './readiness';
 import { type ServiceProcess, startService } from './service-process';
 
@@ -74,7 +74,7 @@ export function startServices(options: ServicesOptions): Services {
         });
       },
     });
-  const names: readonly ProcessName[] = options.together ? ['all'] : SERVICES;
+  const names = processNames(options.together);
   const kept = new Map(names.map((name) => [name, keepProcess(name)]));
   const stopOrder: readonly (readonly ProcessName[])[] = options.together ? [names] : STOP_ORDER;
 

@@ -88,7 +88,7 @@ export function fetchedRecords(batch: Batch): FetchedRecord[] {
   return batch.messages as unknown as FetchedRecord[];
 }
 
-/** Marks a patched kafkajs, of which a process has one: services that share the process have each a copy of this module. */
+/** Marks kafkajs as patched. Services that share a process share kafkajs, but each has a copy of this module. */
 const PATCHED = Symbol.for('waypost.patched');
 
 /** Returns a client of the patched kafkajs: every process makes its clients here. */

@@ -1,4 +1,4 @@
-import { type ProcessName, SERVICES } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../deploy/standalone/service-list';
 import { laneOptions } from '../../../services/delivery/lanes/tuning';
 import { loadSettings } from '../../../shared/service/settings';
 import { createCustomers } from '../load';
@@ -38,7 +38,7 @@ export interface IsolationSize {
 }
 
 export function measureIsolation(bench: Bench, size: IsolationSize, progress: Progress): Promise<IsolationFigure> {
-  const processes: readonly ProcessName[] = size.together ? ['all'] : SERVICES;
+  const processes = processNames(size.together);
   return withSystem(bench, { name: 'isolation', services: processes }, async ({ system, pids }) => {
     const { endpoints, seconds } = size;
     const most = Math.max(...size.hanging);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ProcessName, SERVICES } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../deploy/standalone/service-list';
 import { cpuBetween, readCpu, residents } from '../../harness/usage';
 import { createCustomers } from '../load';
 import { type Progress } from '../progress';
@@ -28,7 +28,7 @@ export async function measureLoadCurve(
   size: LoadCurveSize,
   progress: Progress,
 ): Promise<LoadCurveFigure> {
-  const services: readonly ProcessName[] = size.together ? ['all'] : SERVICES;
+  const services = processNames(size.together);
   return withSystem(bench, { name: 'load', services }, async ({ system, pids }) => {
     const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/load`]);
     await progress.during('settling', size.settleSeconds * 1_000, () => pause(size.settleSeconds * 1_000));

@@ -1,4 +1,4 @@
-import { SERVICES } from '../../../deploy/standalone/service-list';
+import { processNames } from '../../../deploy/standalone/service-list';
 import { type CpuUse } from '../../harness/usage';
 import { ratio, sum } from '../arithmetic';
 import { bareMicros, first, type Goal, micros, most, type Row, rows } from './columns';
@@ -8,7 +8,7 @@ import { type LatencyFigure, type Round } from './figures';
 
 /** Returns everything that an installation runs: the services, or the process that they share, and the broker. */
 function everythingOf(byName: Readonly<Record<string, number>>): string[] {
-  return [...(byName.all === undefined ? SERVICES : ['all']), 'broker'];
+  return [...processNames('all' in byName), 'broker'];
 }
 
 /** Most cores where the bare loop takes 55 µs, p50 and p99 by rate. */
