@@ -85,4 +85,4 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["hea
 # Neither a shell nor an init process: the services handle SIGTERM themselves. Only control starts a child process, once,
 # to create its database, and waits for its end.
 # The garbage collector has the flags of `npm start` (deploy/standalone/service-process.ts gives the reasons).
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=256", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--initial-old-space-size=64", "--no-allocation-site-pretenuring", "--single-threaded-gc", "dist/deploy/bin/main.js", "service"]

@@ -15,7 +15,7 @@ import { type Ending, ending, type RunningProcess } from './child-process';
  * Objects that a process allocates while it delivers live for milliseconds (see
  * docs/design/decisions/0025-short-lived-maps.md).
  * - Collecting a young generation of 16 MB takes 5 ms, one of 64 MB takes 20 ms, and a collection pauses the service.
- * - With 256 MB from the start, the old generation is collected once in minutes. Otherwise V8 begins at the few MB
+ * - With 64 MB from the start, the old generation is collected once in minutes. Otherwise V8 begins at the few MB
  *   that such a process needs, and collects it once a second.
  * - With pretenuring, V8 would allocate long-lived kinds of objects as old: at a slow start, that is every kind.
  * - The collector has no helper threads: four threads that share a few milliseconds of work cost a tenth of the
@@ -25,7 +25,7 @@ import { type Ending, ending, type RunningProcess } from './child-process';
 const NODE_FLAGS = [
   '--enable-source-maps',
   '--max-semi-space-size=16',
-  '--initial-old-space-size=256',
+  '--initial-old-space-size=64',
   '--no-allocation-site-pretenuring',
   '--single-threaded-gc',
 ];

@@ -16,8 +16,7 @@ const CLOSE_MS = 10_000;
 
 /**
  * The thread needs 25 MB of heap, a large result of a query some more. V8 collects the old generation at half of this
- * limit for the first time; without a limit it would wait for the 256 MB that `--initial-old-space-size` gives to
- * every service, and hold as much garbage.
+ * limit for the first time, even if a process starts without `--initial-old-space-size`.
  */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
 
