@@ -15,29 +15,28 @@ const IDLE = `
 /** Node 24 and 26 do not do so without the call; Node 20 and 22 do. */
 const DEADLINE_MS = 200_000;
 
-/** Makes 800 MB of objects, each of which lives until 60 MB have followed it, so that they become old. */
+/**
+ * Makes 800 MB of objects or more, each of which lives until 60 MB have followed it, so that they become old. It works for
+ * eleven seconds, in which a process looks at its memory twice.
+ */
 const BUSY = `
-  const { constants, PerformanceObserver } = require('node:perf_hooks');
   new (require(process.argv[2]).HostProcess)(['router']);
-  let demanded = 0;
-  const isDemanded = ({ detail: { kind, flags } }) =>
-    kind === constants.NODE_PERFORMANCE_GC_MAJOR && flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED;
-  new PerformanceObserver((list) => (demanded += list.getEntries().filter(isDemanded).length)).observe({ entryTypes: ['gc'] });
   const living = [];
   let most = 0;
   (async () => {
-    for (let made = 0; made < 4_000; made++) {
+    for (let made = 0; made < 4_000 || performance.now() < 11_000; made++) {
       living.push(Array.from({ length: 2_000 }, (_, i) => ({ i, made, id: String(i) })));
       if (living.length > 300) living.shift();
       most = Math.max(most, process.memoryUsage().heapUsed);
-      if (made % 10 === 0) await new Promise(setImmediate);
+      if (made % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
     }
-    console.log('held at most', Math.round(most / 1e6), 'MB,', demanded, 'collections on demand');
+    console.log('held at most', Math.round(most / 1e6), 'MB');
   })();
   setInterval(() => living, 1_000);
 `;
 
-const FLAGS = ['--trace-gc', '--expose-gc', '--max-semi-space-size=16', '--initial-old-space-size=64'];
+/** With a limit of 4 GB, V8 by default collects old objects at up to four times the live ones, on a small machine too. */
+const FLAGS = ['--trace-gc', '--max-semi-space-size=16', '--initial-old-space-size=64', '--max-old-space-size=4096'];
 
 const dir = mkdtempSync(join(tmpdir(), 'waypost-memory-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -54,8 +53,11 @@ test('V8 collects all objects, and returns free pages, once a process has little
   await idle.stop();
 });
 
-test('V8 collects the old objects of a busy process early, and in small steps', async () => {
+test('a busy process holds few dead objects, and never asks for a collection of all objects', async () => {
   const busy = run('busy', BUSY);
-  await busy.printed(/held at most 1?\d\d MB, 0 collections on demand/);
+  await busy.printed(/held at most 1?\d\d MB/);
+  // V8 names the reason of a collection by `gc()` "testing", also if it finishes a collection in steps.
+  expect(busy.output()).toMatch(/testing/);
+  expect(busy.output()).not.toMatch(/Mark-Compact(?!.* steps ).*testing/);
   await busy.stop();
 });

@@ -15,8 +15,8 @@ import { type Answer, type Question, type WorkerData } from './pglite-worker';
 const CLOSE_MS = 10_000;
 
 /**
- * The thread needs 25 MB of heap, a large result of a query some more. V8 collects the old generation at half of this
- * limit for the first time, even if a process starts without `--initial-old-space-size`.
+ * The thread needs 25 MB of heap, a large result of a query some more. V8 first collects its old objects at
+ * `--initial-old-space-size`, and at half of this limit at the latest. A `--max-old-space-size` of the process, as in the chart, replaces the limit.
  */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
 

@@ -44,7 +44,7 @@ test('the thread of the embedded database has a limit for its heap, and rows for
   await database.close();
   rmSync(folder, { recursive: true });
 
-  // Without a limit the thread holds as much garbage as V8 allows a process of this machine.
+  // Without a limit, and without the flags of `npm start`, the thread holds as much garbage as V8 allows a process of this machine.
   expect(seen.options[0]?.resourceLimits?.maxOldGenerationSizeMb).toBeLessThanOrEqual(128);
   const copy = seen.sent.find(({ question }) => question.sql.startsWith('copy'));
   expect(Buffer.from(copy?.question.blob ?? new ArrayBuffer(0)).toString()).toBe('1\tä\n');
