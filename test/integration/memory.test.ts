@@ -16,8 +16,8 @@ const IDLE = `
 const DEADLINE_MS = 200_000;
 
 /**
- * Makes 800 MB of objects or more, each of which lives until 60 MB have followed it, so that they become old. It works for
- * eleven seconds, in which a process looks at its memory twice.
+ * Makes at least 800 MB of objects, and keeps the last 60 MB of them, so that they become old. It works for eleven seconds,
+ * in which a process looks at its memory twice.
  */
 const BUSY = `
   new (require(process.argv[2]).HostProcess)(['router']);
